@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # lint.sh BUILD [quick]: format, shell scripts, words, READMEs, and clang-tidy with BUILD's compile commands (not when quick).
 # Reports everything it finds and fails at the end. `make lint` calls it after a build.
+# Every rule below is called through check().
+# shellcheck disable=SC2317
 set -uo pipefail
 build=$1
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 failed=0
+git rev-parse --git-dir >/dev/null || exit 1  # the rules read what git tracks
 
 check() {  # what, command...: runs it and remembers a failure
     echo "lint: $1"
@@ -28,14 +31,15 @@ folders_introduce_themselves() {
         echo "$folder has no README.md"
         missing=1
     done
-    return $missing
+    return "$missing"
 }
 
 # clang-tidy over our own sources, several at a time. Each instruction set compiles sets/ again: one reading is enough, and
 # run-clang-tidy reads every entry of a file, so each file is given once to clang-tidy itself.
 tidy() {
     git ls-files -z 'tenon/*.cpp' 'cli/*.cpp' ':!tenon/cpu/sets/*' |
-        xargs -0 -r -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+        xargs -0 -r -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option \
+            2> >(grep -vE 'warnings? (generated|treated as error)|^Suppressed|^Use -' >&2)
 }
 
 check "clang-format" format
