@@ -64,7 +64,6 @@ public:
 
 private:
     std::shared_ptr<Command::State> root_;
-    std::unique_ptr<Command> command_;
 };
 
 }  // namespace tenon::base

@@ -7,10 +7,14 @@ Error::Error(Code code, std::string_view op, std::string_view message)
 
 int exit_code(Code code) noexcept {
     switch (code) {
-        case Code::failed: return 1;
-        case Code::usage: return 2;
-        case Code::file: return 3;
-        case Code::refused: return 4;
+        case Code::failed:
+            return 1;
+        case Code::usage:
+            return 2;
+        case Code::file:
+            return 3;
+        case Code::refused:
+            return 4;
     }
     return 1;
 }

@@ -102,6 +102,7 @@ private:
     std::string path_, buffer_;
     int file_ = -1;
     int64_t written_ = 0;
+    bool sync_folder_ = false;  // the file is new: its name must survive the machine, too
 };
 
 void truncate_file(const std::string& path, int64_t length);  // cuts; growing is an error

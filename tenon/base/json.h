@@ -149,6 +149,8 @@ Json parse_json(std::string_view text, std::string_view where, JsonLimits limits
 
 // "an integer", "a string", …
 std::string_view kind_name(Json::Kind kind) noexcept;
+// "the integer 3", "the string \"x\"" (cut after 40 bytes), "an array of 5": what an error says was found.
+std::string describe(const Json& json);
 
 // Reads a document that others wrote: a value with the name of its file and its path within, so that every error says
 //   [checkpoint] runs/a/manifest.json: $.tensors[3].shape: expected an array, found the string "4"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -58,7 +57,7 @@ public:
     int64_t integer() const;
     int64_t integer(int64_t least, int64_t most) const;
     double real() const;
-    const std::string& string() const;
+    const std::string& string() const;  // also a date's text
     const Array& array() const;
     std::vector<int64_t> integers() const;
     std::vector<double> reals() const;
@@ -102,7 +101,7 @@ public:
     const TomlValue* find(std::string_view key) const noexcept;
     // find() through tables: "optim.learning_rate" as ["optim", "learning_rate"].
     const TomlValue* find(const std::vector<std::string>& keys) const noexcept;
-    // The table under `key`; an empty one (which lives as long as this) where there is none.
+    // The table under `key`; an empty one where there is none. Another kind of value there is an error.
     const TomlTable& section(std::string_view key) const;
 
     // Replaces or adds, making tables on the way. A value where a table is needed is an error at the new value's place.
@@ -116,7 +115,6 @@ private:
     Place place_;
     std::string path_;
     std::vector<Entry> entries_;
-    mutable std::deque<TomlTable> absent_;
 };
 
 // `file` is named in places and errors. Broken TOML throws Error(usage, "config", "file:line: …"). At most 16 MiB.

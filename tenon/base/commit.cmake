@@ -1,0 +1,20 @@
+# Writes COMMIT_HEADER with the commit of SOURCE, only where it changed: a build after a commit says so without configuring
+# again.
+execute_process(COMMAND git -C ${SOURCE} rev-parse --verify --short=12 HEAD
+  OUTPUT_VARIABLE commit RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(failed)
+  set(commit "")
+else()
+  execute_process(COMMAND git -C ${SOURCE} diff --quiet HEAD RESULT_VARIABLE changed OUTPUT_QUIET ERROR_QUIET)
+  if(changed)
+    string(APPEND commit "+")
+  endif()
+endif()
+set(text "#define TENON_COMMIT \"${commit}\"\n")
+set(before "")
+if(EXISTS ${COMMIT_HEADER})
+  file(READ ${COMMIT_HEADER} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${COMMIT_HEADER} "${text}")
+endif()
