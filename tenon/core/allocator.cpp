@@ -175,6 +175,8 @@ void reset_peak(Device device) {
     meta_counts.peak = meta_counts.live;
 }
 
-void trim_cache() { cpu_allocator().trim(); }
+void trim_cache() {
+    cpu_allocator().trim();
+}
 
 }  // namespace tenon

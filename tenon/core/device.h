@@ -10,6 +10,8 @@ namespace tenon {
 enum class Device : uint8_t { cpu, meta };
 inline constexpr int device_count = 2;
 
-constexpr std::string_view name_of(Device device) noexcept { return device == Device::cpu ? "cpu" : "meta"; }
+constexpr std::string_view name_of(Device device) noexcept {
+    return device == Device::cpu ? "cpu" : "meta";
+}
 
 }  // namespace tenon

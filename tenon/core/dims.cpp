@@ -4,7 +4,9 @@
 
 namespace tenon {
 
-void Dims::push_back(Dim value) { insert(size_, value); }
+void Dims::push_back(Dim value) {
+    insert(size_, value);
+}
 
 void Dims::insert(int64_t at, Dim value) {
     resize(size_ + 1);

@@ -18,9 +18,13 @@ constexpr std::array<Facts, dtype_count> facts = {
 
 }  // namespace
 
-int64_t size_of(DType dtype) noexcept { return facts[static_cast<size_t>(dtype)].size; }
+int64_t size_of(DType dtype) noexcept {
+    return facts[static_cast<size_t>(dtype)].size;
+}
 
-std::string_view name_of(DType dtype) noexcept { return facts[static_cast<size_t>(dtype)].name; }
+std::string_view name_of(DType dtype) noexcept {
+    return facts[static_cast<size_t>(dtype)].name;
+}
 
 DType dtype_from(std::string_view name) {
     for (int i = 0; i < dtype_count; ++i) {

@@ -15,8 +15,12 @@ std::string_view name_of(DType dtype) noexcept;
 // Throws Error(usage) for a name that is no dtype.
 DType dtype_from(std::string_view name);
 
-constexpr bool is_floating(DType dtype) noexcept { return dtype <= DType::bf16; }
-constexpr bool is_integral(DType dtype) noexcept { return dtype >= DType::i64 && dtype <= DType::u8; }
+constexpr bool is_floating(DType dtype) noexcept {
+    return dtype <= DType::bf16;
+}
+constexpr bool is_integral(DType dtype) noexcept {
+    return dtype >= DType::i64 && dtype <= DType::u8;
+}
 
 // PyTorch's promotion between two tensors of the same kind of operand (torch.promote_types).
 DType promote(DType a, DType b) noexcept;

@@ -53,8 +53,8 @@ uint64_t stream_key(uint64_t seed, std::string_view stream) {
 
 uint32_t random_word(const Draw& draw, int64_t i) noexcept {
     const auto block = static_cast<uint64_t>(i) / 4;
-    const auto words = philox(
-        draw.key, {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), draw.step, draw.leaf});
+    const auto words =
+        philox(draw.key, {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), draw.step, draw.leaf});
     return words[static_cast<uint64_t>(i) % 4];
 }
 
@@ -80,9 +80,13 @@ ModulePath::ModulePath(std::string_view name) : length_before_(module_path.size(
     module_path += name;
 }
 
-ModulePath::~ModulePath() { module_path.resize(length_before_); }
+ModulePath::~ModulePath() {
+    module_path.resize(length_before_);
+}
 
-const std::string& ModulePath::current() { return module_path; }
+const std::string& ModulePath::current() {
+    return module_path;
+}
 
 Draw next_draw(std::string_view op) {
     if (open_pass != nullptr) {

@@ -25,7 +25,9 @@ struct Draw {
 uint32_t random_word(const Draw& draw, int64_t i) noexcept;
 
 // 24 bits in [0, 1); a normal pair by Box and Muller is made in cpu, from the same words.
-constexpr float uniform_from(uint32_t word) noexcept { return static_cast<float>(word >> 8) * 0x1p-24F; }
+constexpr float uniform_from(uint32_t word) noexcept {
+    return static_cast<float>(word >> 8) * 0x1p-24F;
+}
 // An element is kept when its word is at least this: round(p·2³²), and never at p = 1.
 uint64_t dropout_threshold(double p);
 

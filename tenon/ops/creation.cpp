@@ -18,8 +18,9 @@ void check_same_rank(const Call& call) {
         bool fits = each.rank() == first.rank() && each.rank() > 0;
         for (int64_t d = 0; fits && d < each.rank(); ++d) fits = d == dim || each.shape()[d] == first.shape()[d];
         if (!fits) {
-            throw Error(Code::usage, "cat",
-                        "shapes differ outside dim " + std::to_string(dim) + ": " + describe(first) + " and " + describe(each));
+            throw Error(
+                Code::usage, "cat",
+                "shapes differ outside dim " + std::to_string(dim) + ": " + describe(first) + " and " + describe(each));
         }
     }
 }
@@ -58,8 +59,8 @@ void register_filled(Table& table) {
             const double count = std::ceil((call.real(1) - call.real(0)) / step);
             if (step == 0 || !(count >= 0) || count > 0x1p62) {
                 throw Error(Code::usage, "arange",
-                            "step " + std::to_string(step) + " does not lead from " + std::to_string(call.real(0)) + " to " +
-                                std::to_string(call.real(1)));
+                            "step " + std::to_string(step) + " does not lead from " + std::to_string(call.real(0)) +
+                                " to " + std::to_string(call.real(1)));
             }
             results.add({static_cast<int64_t>(count)}, call.dtype(0));
         })
@@ -93,15 +94,16 @@ void register_copies(Table& table) {
             }
             results.add(shape, dtype);
         })
-        .derivative({}, [](const Backward& b, std::span<Tensor> grads) {
-            const int64_t dim = normalize_dim(b.integer(0), b.shape(0).size(), "cat");
-            int64_t start = 0;
-            for (int i = 0; i < b.count(); ++i) {
-                const int64_t length = b.shape(i)[dim];
-                if (b.needs(i)) grads[static_cast<size_t>(i)] = narrow(b.grad(), dim, start, length);
-                start += length;
-            }
-        })
+        .derivative({},
+                    [](const Backward& b, std::span<Tensor> grads) {
+                        const int64_t dim = normalize_dim(b.integer(0), b.shape(0).size(), "cat");
+                        int64_t start = 0;
+                        for (int i = 0; i < b.count(); ++i) {
+                            const int64_t length = b.shape(i)[dim];
+                            if (b.needs(i)) grads[static_cast<size_t>(i)] = narrow(b.grad(), dim, start, length);
+                            start += length;
+                        }
+                    })
         .sample({normal({2, 3}), normal({4, 3})})
         .sample({normal({2, 3}), normal({2, 0}), normal({2, 2})}, {{"dim", -1}})
         .error({normal({2, 3}), normal({2, 2})}, {}, "shapes differ outside dim 0")

@@ -93,9 +93,9 @@ void mark_writes(const Call& call) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
         if ((call.op.mutated_mask() >> i & 1) == 0 || !call.inputs[i].defined()) continue;
         if (grad_mode && call.inputs[i].get().requires_grad) {
-            throw Error(Code::usage, call.op.name(),
-                        "writes \"" + call.op.schema().inputs[i].name +
-                            "\", which requires a gradient; call it under NoGrad");
+            throw Error(
+                Code::usage, call.op.name(),
+                "writes \"" + call.op.schema().inputs[i].name + "\", which requires a gradient; call it under NoGrad");
         }
         call.inputs[i].storage().wrote(call.op.name());
     }
@@ -139,7 +139,8 @@ void run(const Call& call, std::span<Tensor> outputs) {
             outputs[at] = Tensor(results.results[at].shape, results.results[at].dtype, device);
         }
         // On meta nobody takes the workspace: count it as if.
-        const Tensor scratch = device == Device::meta && workspace > 0 ? Tensor({workspace}, DType::u8, device) : Tensor();
+        const Tensor scratch =
+            device == Device::meta && workspace > 0 ? Tensor({workspace}, DType::u8, device) : Tensor();
         run_kernel(call, device, outputs);
     }
     if (op.mutated_mask() != 0) mark_writes(call);
@@ -149,7 +150,9 @@ void run(const Call& call, std::span<Tensor> outputs) {
     }
 }
 
-size_t output_count(const Op& op) { return op.schema().outputs.size(); }
+size_t output_count(const Op& op) {
+    return op.schema().outputs.size();
+}
 
 }  // namespace
 
@@ -177,16 +180,26 @@ std::vector<Tensor> dispatch_all(const Op& op, std::span<const Tensor> inputs, c
     return outputs;
 }
 
-bool grad_enabled() noexcept { return grad_mode; }
+bool grad_enabled() noexcept {
+    return grad_mode;
+}
 GradMode::GradMode(bool on) noexcept : before_(std::exchange(grad_mode, on)) {}
-GradMode::~GradMode() { grad_mode = before_; }
+GradMode::~GradMode() {
+    grad_mode = before_;
+}
 
-Device default_device() noexcept { return creation_device; }
+Device default_device() noexcept {
+    return creation_device;
+}
 DefaultDevice::DefaultDevice(Device device) noexcept : before_(std::exchange(creation_device, device)) {}
-DefaultDevice::~DefaultDevice() { creation_device = before_; }
+DefaultDevice::~DefaultDevice() {
+    creation_device = before_;
+}
 
 CostCounter::CostCounter() noexcept : outer_(std::exchange(cost_counter, this)) {}
-CostCounter::~CostCounter() { cost_counter = outer_; }
+CostCounter::~CostCounter() {
+    cost_counter = outer_;
+}
 
 void CostCounter::add(const Cost& cost) noexcept {
     total_.flops += cost.flops;
@@ -206,10 +219,16 @@ ForceProvider::ForceProvider(std::string_view op, std::string_view provider) {
     forced_providers.push_back({&entry, std::string(provider)});
 }
 
-ForceProvider::~ForceProvider() { forced_providers.pop_back(); }
+ForceProvider::~ForceProvider() {
+    forced_providers.pop_back();
+}
 
-Tier minimum_tier() noexcept { return tier_floor; }
-void set_minimum_tier(Tier tier) noexcept { tier_floor = tier; }
+Tier minimum_tier() noexcept {
+    return tier_floor;
+}
+void set_minimum_tier(Tier tier) noexcept {
+    tier_floor = tier;
+}
 
 std::vector<ProviderUse> provider_uses() {
     std::vector<ProviderUse> uses;

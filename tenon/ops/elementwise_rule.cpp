@@ -7,9 +7,13 @@ namespace tenon::ops {
 namespace {
 
 // bool < integer < floating: PyTorch's categories.
-int category(DType dtype) { return is_floating(dtype) ? 2 : is_integral(dtype) ? 1 : 0; }
+int category(DType dtype) {
+    return is_floating(dtype) ? 2 : is_integral(dtype) ? 1 : 0;
+}
 
-void meet(std::optional<DType>& so_far, DType dtype) { so_far = so_far ? promote(*so_far, dtype) : dtype; }
+void meet(std::optional<DType>& so_far, DType dtype) {
+    so_far = so_far ? promote(*so_far, dtype) : dtype;
+}
 
 // The higher-priority dtype stands unless the other is of a higher category.
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {

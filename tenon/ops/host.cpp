@@ -48,14 +48,22 @@ double item(const Tensor& tensor) {
     float f32 = 0;
     uint8_t u8 = 0;
     switch (tensor.dtype()) {
-        case DType::f64: copy_to_host(tensor, &f64); return f64;
-        case DType::f32: copy_to_host(tensor, &f32); return f32;
+        case DType::f64:
+            copy_to_host(tensor, &f64);
+            return f64;
+        case DType::f32:
+            copy_to_host(tensor, &f32);
+            return f32;
         case DType::u8:
-        case DType::boolean: copy_to_host(tensor, &u8); return u8;
+        case DType::boolean:
+            copy_to_host(tensor, &u8);
+            return u8;
         case DType::i32:
-        case DType::i64: return static_cast<double>(item_i64(tensor));
+        case DType::i64:
+            return static_cast<double>(item_i64(tensor));
         case DType::f16:
-        case DType::bf16: break;
+        case DType::bf16:
+            break;
     }
     throw Error(Code::usage, "item", "cast " + describe(tensor) + " to f32 first");
 }

@@ -8,13 +8,27 @@
 
 namespace tenon::ops {
 
-SampleInput normal(const Shape& shape) { return {Fill::normal, shape, 0, 0}; }
-SampleInput positive(const Shape& shape) { return {Fill::positive, shape, 0, 0}; }
-SampleInput unit(const Shape& shape) { return {Fill::unit, shape, 0, 0}; }
-SampleInput distinct(const Shape& shape) { return {Fill::distinct, shape, 0, 0}; }
-SampleInput integers(const Shape& shape, int64_t low, int64_t high) { return {Fill::integers, shape, low, high}; }
-SampleInput boolean(const Shape& shape) { return {Fill::boolean, shape, 0, 0}; }
-SampleInput none() { return {Fill::none, {}, 0, 0}; }
+SampleInput normal(const Shape& shape) {
+    return {Fill::normal, shape, 0, 0};
+}
+SampleInput positive(const Shape& shape) {
+    return {Fill::positive, shape, 0, 0};
+}
+SampleInput unit(const Shape& shape) {
+    return {Fill::unit, shape, 0, 0};
+}
+SampleInput distinct(const Shape& shape) {
+    return {Fill::distinct, shape, 0, 0};
+}
+SampleInput integers(const Shape& shape, int64_t low, int64_t high) {
+    return {Fill::integers, shape, low, high};
+}
+SampleInput boolean(const Shape& shape) {
+    return {Fill::boolean, shape, 0, 0};
+}
+SampleInput none() {
+    return {Fill::none, {}, 0, 0};
+}
 
 std::string_view name_of(Tier tier) noexcept {
     constexpr std::string_view names[] = {"D0", "D1", "D2", "D3", "D4"};
@@ -53,22 +67,22 @@ Op& Op::result(ElementwiseResult kind) {
     return *this;
 }
 
-Op& Op::rule(Rule rule) {
-    rule_ = rule;
+Op& Op::rule(Rule function) {
+    rule_ = function;
     return *this;
 }
 
-Op& Op::view(ViewRule view) {
-    view_ = view;
+Op& Op::view(ViewRule function) {
+    view_ = function;
     return *this;
 }
 
-Op& Op::composite(Composite composite) {
-    composite_ = composite;
+Op& Op::composite(Composite function) {
+    composite_ = function;
     return *this;
 }
 
-Op& Op::derivative(std::initializer_list<std::string_view> saves, Derivative derivative) {
+Op& Op::derivative(std::initializer_list<std::string_view> saves, Derivative function) {
     for (const std::string_view name : saves) {
         const int output = schema_.output_index(name);
         if (output >= 0) {
@@ -77,7 +91,7 @@ Op& Op::derivative(std::initializer_list<std::string_view> saves, Derivative der
             saved_inputs_ |= uint64_t{1} << schema_.input_index(name);
         }
     }
-    derivative_ = derivative;
+    derivative_ = function;
     return *this;
 }
 
@@ -86,8 +100,8 @@ Op& Op::no_derivative(std::string_view why) {
     return *this;
 }
 
-Op& Op::cost(CostRule cost) {
-    cost_ = cost;
+Op& Op::cost(CostRule function) {
+    cost_ = function;
     return *this;
 }
 
@@ -108,8 +122,8 @@ Op& Op::keeps_f32() {
 
 Op& Op::samples(std::initializer_list<Shape> shapes, Fill fill) {
     for (const Shape& shape : shapes) {
-        samples_.push_back({std::vector<SampleInput>(schema_.inputs.size(), SampleInput{fill, shape, 0, 0}),
-                            attributes({})});
+        samples_.push_back(
+            {std::vector<SampleInput>(schema_.inputs.size(), SampleInput{fill, shape, 0, 0}), attributes({})});
     }
     return *this;
 }
@@ -204,7 +218,8 @@ Attributes Op::attributes(const NamedAttributes& named) const {
         if (attribute.type == AttributeType::dims) {
             attributes.dims = std::get<Dims>(value);
         } else if (attribute.type == AttributeType::real) {
-            attributes.reals[slot] = std::holds_alternative<int>(value) ? std::get<int>(value) : std::get<double>(value);
+            attributes.reals[slot] =
+                std::holds_alternative<int>(value) ? std::get<int>(value) : std::get<double>(value);
         } else if (const auto* dtype = std::get_if<DType>(&value)) {
             attributes.integers[slot] = static_cast<int64_t>(*dtype);
         } else if (const auto* flag = std::get_if<bool>(&value)) {
@@ -233,9 +248,12 @@ Attributes Op::attributes(const NamedAttributes& named) const {
 }
 
 void Op::check_complete() const {
-    const auto missing = [&](const std::string& what) { throw Error(Code::failed, name(), "its entry has no " + what); };
+    const auto missing = [&](const std::string& what) {
+        throw Error(Code::failed, name(), "its entry has no " + what);
+    };
     if (doc_.empty()) missing("doc");
-    if (!math_ && rule_ == nullptr && view_ == nullptr && composite_ == nullptr) missing("math, rule, view or composite");
+    if (!math_ && rule_ == nullptr && view_ == nullptr && composite_ == nullptr)
+        missing("math, rule, view or composite");
     if (!math_ && composite_ == nullptr && derivative_ == nullptr && why_no_derivative_.empty()) {
         missing("derivative (or no_derivative with the reason)");
     }

@@ -108,7 +108,7 @@ enum class Fill {
     distinct,  // a shuffled arithmetic sequence: no ties, nothing near 0
     integers,  // i64 in [low, high)
     boolean,
-    none       // an optional input left out
+    none  // an optional input left out
 };
 struct SampleInput {
     Fill fill = Fill::normal;
@@ -153,13 +153,13 @@ public:
     // Sees the same arguments as the math.
     template <typename F>
     Op& slope(int input, F f);
-    Op& rule(Rule rule);
-    Op& view(ViewRule view);
-    Op& composite(Composite composite);
+    Op& rule(Rule function);
+    Op& view(ViewRule function);
+    Op& composite(Composite function);
     // `saves` names the inputs and outputs that the derivative reads.
-    Op& derivative(std::initializer_list<std::string_view> saves, Derivative derivative);
+    Op& derivative(std::initializer_list<std::string_view> saves, Derivative function);
     Op& no_derivative(std::string_view why);
-    Op& cost(CostRule cost);
+    Op& cost(CostRule function);
     Op& recompute(Recompute kind);
     // The op reads values on the host: it cannot be traced or run on meta.
     Op& reads_values();

@@ -161,6 +161,8 @@ const AttributeSchema& Schema::attribute(std::string_view attribute) const {
     throw Error(Code::usage, name, "has no attribute named \"" + std::string(attribute) + "\"");
 }
 
-Schema parse_schema(std::string_view text) { return Parser(text).parse(); }
+Schema parse_schema(std::string_view text) {
+    return Parser(text).parse();
+}
 
 }  // namespace tenon::ops

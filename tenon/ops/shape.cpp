@@ -19,7 +19,8 @@ Shape resolve_shape(const Tensor& x, const Dims& wanted, std::string_view op) {
         if (shape[d] == -1 && unknown < 0) {
             unknown = d;
         } else if (shape[d] < 0) {
-            throw Error(Code::usage, op, "shape " + to_string(wanted) + " has a negative size; only one -1 may stand in it");
+            throw Error(Code::usage, op,
+                        "shape " + to_string(wanted) + " has a negative size; only one -1 may stand in it");
         } else {
             known *= shape[d];
         }
@@ -30,8 +31,9 @@ Shape resolve_shape(const Tensor& x, const Dims& wanted, std::string_view op) {
         return shape;
     }
     if (unknown >= 0 || known != count) {
-        throw Error(Code::usage, op,
-                    describe(x) + " has " + std::to_string(count) + " elements; they do not fill shape " + to_string(wanted));
+        throw Error(
+            Code::usage, op,
+            describe(x) + " has " + std::to_string(count) + " elements; they do not fill shape " + to_string(wanted));
     }
     return shape;
 }
@@ -161,9 +163,8 @@ void register_dim_orders(Table& table) {
     table.op("permute(x, order: dims)")
         .doc("Dim d of the result is dim order[d] of x. A view.")
         .view([](const Call& call) { return permuted(call.input(0), call.dims(), "permute"); })
-        .derivative({}, [](const Backward& b, std::span<Tensor> grads) {
-            grads[0] = permute(b.grad(), inverse_order(b.dims()));
-        })
+        .derivative({}, [](const Backward& b,
+                           std::span<Tensor> grads) { grads[0] = permute(b.grad(), inverse_order(b.dims())); })
         .sample({normal({2, 3, 4})}, {{"order", Dims{2, 0, 1}}})
         .sample({normal({2, 0})}, {{"order", Dims{-1, 0}}})
         .sample({normal({})}, {{"order", Dims{}}})
@@ -182,9 +183,8 @@ void register_dim_orders(Table& table) {
             if (x.rank() > 0) std::swap(order[a], order[b]);
             return permuted(x, order, "transpose");
         })
-        .derivative({}, [](const Backward& b, std::span<Tensor> grads) {
-            grads[0] = transpose(b.grad(), b.integer(0), b.integer(1));
-        })
+        .derivative({}, [](const Backward& b,
+                           std::span<Tensor> grads) { grads[0] = transpose(b.grad(), b.integer(0), b.integer(1)); })
         .sample({normal({2, 3})})
         .sample({normal({2, 3, 4})}, {{"a", 0}, {"b", 2}})
         .sample({normal({})}, {{"a", 0}, {"b", 0}})
@@ -273,18 +273,19 @@ void register_slices(Table& table) {
             shape[dim] = length;
             return Tensor(x, shape, x.strides(), start * x.strides()[dim]);
         })
-        .derivative({}, [](const Backward& b, std::span<Tensor> grads) {
-            const Shape& whole = b.shape(0);
-            const int64_t dim = normalize_dim(b.integer(0), whole.size(), "narrow");
-            const int64_t start = b.integer(1) < 0 ? b.integer(1) + whole[dim] : b.integer(1);
-            Shape before = whole;
-            Shape after = whole;
-            before[dim] = start;
-            after[dim] = whole[dim] - start - b.integer(2);
-            const Tensor parts[] = {zeros(before, b.grad().dtype(), b.grad().device()), b.grad(),
-                                    zeros(after, b.grad().dtype(), b.grad().device())};
-            grads[0] = cat(parts, dim);
-        })
+        .derivative({},
+                    [](const Backward& b, std::span<Tensor> grads) {
+                        const Shape& whole = b.shape(0);
+                        const int64_t dim = normalize_dim(b.integer(0), whole.size(), "narrow");
+                        const int64_t start = b.integer(1) < 0 ? b.integer(1) + whole[dim] : b.integer(1);
+                        Shape before = whole;
+                        Shape after = whole;
+                        before[dim] = start;
+                        after[dim] = whole[dim] - start - b.integer(2);
+                        const Tensor parts[] = {zeros(before, b.grad().dtype(), b.grad().device()), b.grad(),
+                                                zeros(after, b.grad().dtype(), b.grad().device())};
+                        grads[0] = cat(parts, dim);
+                    })
         .sample({normal({4, 3})}, {{"dim", 0}, {"start", 1}, {"length", 2}})
         .sample({normal({4, 3})}, {{"dim", 1}, {"start", -2}, {"length", 2}})
         .sample({normal({4, 3})}, {{"dim", 0}, {"start", 2}, {"length", 0}})
@@ -299,8 +300,9 @@ void register_slices(Table& table) {
             const int64_t size = x.rank() > 0 ? x.shape()[dim] : 0;
             const int64_t index = call.integer(1);
             if (index < -size || index >= size) {
-                throw Error(Code::usage, "select",
-                            "index " + std::to_string(index) + " leaves dim " + std::to_string(dim) + " of " + describe(x));
+                throw Error(
+                    Code::usage, "select",
+                    "index " + std::to_string(index) + " leaves dim " + std::to_string(dim) + " of " + describe(x));
             }
             return {squeeze(narrow(x, dim, index, 1), dim)};
         })

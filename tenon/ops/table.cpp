@@ -20,8 +20,7 @@ const Op& Table::find(std::string_view name) const {
     std::vector<std::string> names;
     names.reserve(by_name_.size());
     for (const Op& entry : ops_) names.emplace_back(entry.name());
-    throw Error(Code::usage, "ops",
-                "no op is named \"" + std::string(name) + "\"" + base::nearest_hint(name, names));
+    throw Error(Code::usage, "ops", "no op is named \"" + std::string(name) + "\"" + base::nearest_hint(name, names));
 }
 
 Table& table() {

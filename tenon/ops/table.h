@@ -1,4 +1,5 @@
-// The op table. Families fill it by explicit calls (families.cpp); layers below add their kernels by explicit calls too.
+// The op table. Families fill it by explicit calls (families.cpp); layers below add their kernels by explicit calls
+// too.
 #pragma once
 
 #include <deque>
@@ -24,6 +25,8 @@ private:
 
 // The one table of this process, filled on first use.
 Table& table();
-inline const Op& lookup(std::string_view name) { return table().find(name); }
+inline const Op& lookup(std::string_view name) {
+    return table().find(name);
+}
 
 }  // namespace tenon::ops

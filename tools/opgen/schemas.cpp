@@ -57,12 +57,18 @@ std::string family_in(const std::string& text) {
 
 std::string parameter_type(const AttributeSchema& attribute) {
     switch (attribute.type) {
-        case AttributeType::integer: return "int64_t ";
-        case AttributeType::boolean: return "bool ";
-        case AttributeType::real: return "double ";
-        case AttributeType::dims: return "const Dims& ";
-        case AttributeType::dtype: return "DType ";
-        case AttributeType::device: return "Device ";
+        case AttributeType::integer:
+            return "int64_t ";
+        case AttributeType::boolean:
+            return "bool ";
+        case AttributeType::real:
+            return "double ";
+        case AttributeType::dims:
+            return "const Dims& ";
+        case AttributeType::dtype:
+            return "DType ";
+        case AttributeType::device:
+            return "Device ";
     }
     return "";
 }
