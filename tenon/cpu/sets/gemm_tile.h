@@ -16,7 +16,7 @@ enum class Store : uint8_t { overwrite, continue_chain, add };
 
 // C[batch][m][n] from A[batch][m][k] and B[batch][k][n]. Strides count elements and may be anything for A and B (0 and
 // negative included); C's columns are adjacent. `bias`, when not null, is one f32 row added to each finished row of C
-// (one more rounding, as autograd's `+`), before a 16-bit C rounds; only with Store::overwrite.
+// (one more rounding, as autograd's `+`); for an f32 C and Store::overwrite.
 struct Gemm {
     int64_t batch = 1, m = 0, n = 0, k = 0;
     const void* a = nullptr;
@@ -28,6 +28,19 @@ struct Gemm {
     Element a_type = Element::f32, b_type = Element::f32, c_type = Element::f32;
     Store store = Store::overwrite;
     const float* bias = nullptr;
+};
+
+// The sizes that a set's kernel works in: tiles are multiples of rows and columns, and k goes in steps of depth.
+struct GemmBlocks {
+    int64_t rows, columns, depth;
+};
+
+// One tile of C, by one thread: products [batch, batch + batches), rows [row, row + rows), columns likewise.
+// `scratch` holds gemm_scratch(rows, columns, k) floats at a 64-byte boundary.
+struct GemmTile {
+    const Gemm* product;
+    int64_t batch, batches, row, rows, column, columns;
+    float* scratch;
 };
 
 }  // namespace tenon::cpu

@@ -25,6 +25,7 @@ constexpr int kRows = 6, kVectors = 1;
 constexpr int kRows = 2, kVectors = 1;
 #endif
 constexpr int kColumns = kVectors * kLanes;
+static_assert(kVectors <= 2, "multiply and multiply_packed end with a panel of one vector");
 
 // One block: MR rows, NV vectors; `columns` in (16 * (NV - 1), 16 * NV].
 template <int MR, int NV>
@@ -81,22 +82,9 @@ TENON_INLINE void micro_kernel(int64_t k, const float* a, int64_t a_row, int64_t
     }
 }
 
-// A product of any size out of such blocks.
-struct Product {
-    int64_t rows, columns, k;
-    const float* a;
-    int64_t a_row, a_k;
-    const float* b;
-    int64_t b_k;      // from one row of B to the next
-    int64_t b_panel;  // from one panel of kColumns columns to the next: kColumns where B is one row-major matrix
-    float* c;
-    int64_t c_row;
-    bool continue_chain;
-};
-
-// Rows left over: 1 to kRows of them, NV vectors.
+// Rows left over: 1 to MR of them. `a_step` is the distance from one block of rows to the next in A.
 template <int MR, int NV>
-TENON_INLINE void multiply_rows(int rows, int64_t k, const float* a, int64_t a_row, int64_t a_k, const float* b,
+TENON_INLINE void multiply_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k, const float* b,
                                 int64_t b_k, float* c, int64_t c_row, int columns, bool continue_chain) {
     if (rows == MR) {
         micro_kernel<MR, NV>(k, a, a_row, a_k, b, b_k, c, c_row, columns, continue_chain);
@@ -105,29 +93,69 @@ TENON_INLINE void multiply_rows(int rows, int64_t k, const float* a, int64_t a_r
     }
 }
 
-// One panel of B (at most kColumns columns) against all rows of A, so that the panel stays in the nearest cache.
+// One panel of B against all rows of A, so that the panel stays in the nearest cache.
 template <int NV>
-TENON_INLINE void multiply_panel(const Product& p, const float* b, float* c, int columns) {
-    for (int64_t i = 0; i < p.rows; i += kRows) {
-        const int rows = static_cast<int>(p.rows - i < kRows ? p.rows - i : kRows);
-        multiply_rows<kRows, NV>(rows, p.k, p.a + i * p.a_row, p.a_row, p.a_k, b, p.b_k, c + i * p.c_row, p.c_row,
-                                 columns, p.continue_chain);
+TENON_INLINE void multiply_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k, int64_t a_step,
+                                 const float* b, int64_t b_k, float* c, int64_t c_row, int columns,
+                                 bool continue_chain) {
+    int64_t i = 0;
+    for (; i + kRows <= rows; i += kRows, a += a_step) {
+        micro_kernel<kRows, NV>(k, a, a_row, a_k, b, b_k, c + i * c_row, c_row, columns, continue_chain);
+    }
+    if (i < rows) {
+        multiply_rows<kRows - 1, NV>(rows - i, k, a, a_row, a_k, b, b_k, c + i * c_row, c_row, columns, continue_chain);
     }
 }
 
-template <int NV>
-TENON_INLINE void multiply_narrow(const Product& p, const float* b, float* c, int columns) {
-    if (columns > kLanes * (NV - 1)) {
-        multiply_panel<NV>(p, b, c, columns);
-    } else if constexpr (NV > 1) {
-        multiply_narrow<NV - 1>(p, b, c, columns);
-    }
-}
-
+// A product of any size, A and B where they lie: B's rows are b_k apart, and readable to the next 16 columns.
+struct Product {
+    int64_t rows, columns, k;
+    const float* a;
+    int64_t a_row, a_k;
+    const float* b;
+    int64_t b_k;
+    float* c;
+    int64_t c_row;
+    bool continue_chain;
+};
 static inline void multiply(const Product& p) {
-    for (int64_t j = 0; j < p.columns; j += kColumns) {
-        const int columns = static_cast<int>(p.columns - j < kColumns ? p.columns - j : kColumns);
-        multiply_narrow<kVectors>(p, p.b + j / kColumns * p.b_panel, p.c + j, columns);
+    int64_t j = 0;
+    for (; p.columns - j > kColumns - kLanes; j += kColumns) {
+        const int64_t left = p.columns - j;
+        multiply_panel<kVectors>(p.rows, p.k, p.a, p.a_row, p.a_k, kRows * p.a_row, p.b + j, p.b_k, p.c + j, p.c_row,
+                                 static_cast<int>(left < kColumns ? left : kColumns), p.continue_chain);
+    }
+    if constexpr (kVectors > 1) {
+        if (j < p.columns) {
+            multiply_panel<1>(p.rows, p.k, p.a, p.a_row, p.a_k, kRows * p.a_row, p.b + j, p.b_k, p.c + j, p.c_row,
+                              static_cast<int>(p.columns - j), p.continue_chain);
+        }
+    }
+}
+
+// The same with A packed in slivers [k][kRows], one after another, and B in panels [k][kColumns]. Strides are
+// constants.
+struct PackedProduct {
+    int64_t rows, columns, k;
+    const float* a;
+    const float* b;
+    float* c;
+    int64_t c_row;
+    bool continue_chain;
+};
+static inline void multiply_packed(const PackedProduct& p) {
+    int64_t j = 0;
+    const float* panel = p.b;
+    for (; p.columns - j > kColumns - kLanes; j += kColumns, panel += p.k * kColumns) {
+        const int64_t left = p.columns - j;
+        multiply_panel<kVectors>(p.rows, p.k, p.a, 1, kRows, p.k * kRows, panel, kColumns, p.c + j, p.c_row,
+                                 static_cast<int>(left < kColumns ? left : kColumns), p.continue_chain);
+    }
+    if constexpr (kVectors > 1) {
+        if (j < p.columns) {
+            multiply_panel<1>(p.rows, p.k, p.a, 1, kRows, p.k * kRows, panel, kColumns, p.c + j, p.c_row,
+                              static_cast<int>(p.columns - j), p.continue_chain);
+        }
     }
 }
 
