@@ -84,8 +84,11 @@ void run_kernel(const Call& call, Device device, std::span<Tensor> outputs) {
         return;
     }
     Provider& provider = choose_provider(call, device);
-    if (slots().enter_cpu != nullptr) slots().enter_cpu(call.op);
-    provider.run(call, outputs);
+    if (slots().run_cpu != nullptr) {
+        slots().run_cpu(provider.run, call, outputs);
+    } else {
+        provider.run(call, outputs);
+    }
     provider.calls.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -24,8 +24,8 @@ struct Slots {
     void (*trace)(const Call&, std::span<const Tensor> outputs) = nullptr;
     // Takes calls over distributed tensors; returns whether it did.
     bool (*distribute)(const Call&, std::span<Tensor> outputs) = nullptr;
-    // Before a kernel of the device runs on this thread: the floating-point environment is checked here.
-    void (*enter_cpu)(const Op&) = nullptr;
+    // Runs a CPU kernel in a checked floating-point environment, and restores the caller's after it.
+    void (*run_cpu)(Kernel kernel, const Call&, std::span<Tensor> outputs) = nullptr;
 };
 Slots& slots();
 

@@ -2,6 +2,7 @@
 // writes functions.h and functions.cpp: the typed C++ API, and register_families. It reads text, so that the op files
 // need not be compiled before the header that they include.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -48,11 +49,10 @@ std::vector<Schema> schemas_in(const std::string& text) {
     return schemas;
 }
 
-std::string family_in(const std::string& text) {
-    const std::string opening = "void register_";
-    const size_t at = text.find(opening);
-    if (at == std::string::npos || text.find(".op(") == std::string::npos) return "";
-    return text.substr(at + 5, text.find('(', at) - at - 5);
+// "register_<stem>" where the file defines it: a family is named for its file.
+std::string family_in(const std::string& path, const std::string& text) {
+    const std::string family = "register_" + std::filesystem::path(path).stem().string();
+    return text.find("void " + family + "(Table") == std::string::npos ? "" : family;
 }
 
 std::string parameter_type(const AttributeSchema& attribute) {
@@ -168,7 +168,7 @@ int main(int argc, char** argv) try {
     std::vector<std::string> families;
     for (int i = 2; i < argc; ++i) {
         const std::string text = read(argv[i]);
-        const std::string family = family_in(text);
+        const std::string family = family_in(argv[i], text);
         if (family.empty()) continue;
         families.push_back(family);
         for (const Schema& schema : schemas_in(text)) {

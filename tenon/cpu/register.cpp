@@ -1,0 +1,32 @@
+#include "tenon/cpu/register.h"
+
+#include <mutex>
+
+#include "tenon/cpu/float_environment.h"
+#include "tenon/cpu/host_copies.h"
+#include "tenon/ops/dispatch.h"
+
+namespace tenon::cpu {
+
+// One line per family: declared here, called below. Each lives in register_<family>.cpp.
+void register_creation();
+
+namespace {
+
+void run_checked(ops::Kernel kernel, const ops::Call& call, std::span<Tensor> outputs) {
+    const FloatEnvironment environment;
+    kernel(call, outputs);
+}
+
+}  // namespace
+
+void register_kernels() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        ops::slots().run_cpu = run_checked;
+        register_host_copies();
+        register_creation();
+    });
+}
+
+}  // namespace tenon::cpu
