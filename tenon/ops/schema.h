@@ -47,7 +47,7 @@ struct Schema {
 };
 
 inline constexpr int max_integers = 8;  // ints, bools, dtypes and devices share one array
-inline constexpr int max_reals = 6;
+inline constexpr int max_reals = 8;
 inline constexpr int max_dims = 1;
 
 // Throws Error(usage) that quotes the text and the place in it.

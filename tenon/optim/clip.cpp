@@ -1,0 +1,25 @@
+#include "tenon/optim/clip.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tenon/ops/functions.h"
+#include "tenon/ops/host.h"
+
+namespace tenon::optim {
+
+double global_norm(std::vector<std::pair<std::string, Tensor>> named_grads) {
+    std::sort(named_grads.begin(), named_grads.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    double sum = 0;
+    for (const auto& [name, grad] : named_grads) {
+        const Tensor squares = ops::sum_of_squares(grad);
+        if (squares.device() != Device::meta) sum += ops::item(squares);
+    }
+    return std::sqrt(sum);
+}
+
+double clip_factor(double norm, double most) {
+    return most > 0 ? std::min(1.0, most / (norm + 1e-6)) : 1.0;
+}
+
+}  // namespace tenon::optim
