@@ -1,0 +1,40 @@
+#include "tenon/data/text_file.h"
+
+#include <cmath>
+
+#include "tenon/base/error.h"
+#include "tenon/base/files.h"
+#include "tenon/base/number.h"
+#include "tenon/base/sha256.h"
+#include "tenon/base/unicode.h"
+
+namespace tenon::data {
+
+int64_t held_out_begin(std::string_view text, double held_out) {
+    if (!(held_out >= 0 && held_out < 1))
+        throw Error(Code::usage, "data", "held_out must be at least 0 and below 1, not " + std::to_string(held_out));
+    auto bytes = static_cast<int64_t>(text.size());
+    int64_t tail = std::llround(held_out * static_cast<double>(bytes));
+    return base::character_boundary_before(text, bytes - tail);
+}
+
+TextFile::TextFile(const std::string& path, double held_out) : text_(base::read_file(path, int64_t{16} << 30)) {
+    auto reject = [&](const std::string& message) { throw Error(Code::file, "data", path + ": " + message); };
+    if (text_.empty()) reject("the file is empty; give a UTF-8 text");
+    int64_t bad = base::first_invalid_utf8(text_);
+    if (bad >= 0) {
+        auto byte = static_cast<uint8_t>(text_[static_cast<size_t>(bad)]);
+        reject("not UTF-8: byte 0x" + base::hex(&byte, 1) + " at offset " + std::to_string(bad) +
+               "; convert it first, for example with iconv -t UTF-8");
+    }
+    cut_ = static_cast<size_t>(held_out_begin(text_, held_out));
+    if (cut_ == 0 || (held_out > 0 && cut_ == text_.size()))
+        reject("its " + std::to_string(text_.size()) + " bytes are too few to hold out a share of " +
+               std::to_string(held_out));
+}
+
+std::string TextFile::digest() const {
+    return base::sha256_hex(text_);
+}
+
+}  // namespace tenon::data
