@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <iterator>
 #include <new>
 
 #include "tenon/base/error.h"
@@ -77,9 +78,23 @@ bool may_be_absent(const ArgumentTarget& target) {
            std::holds_alternative<std::optional<double>*>(target) || takes_many(target);
 }
 
+// CLI11 takes a word in brackets for a list and splits it at its commas. A byte in front keeps it whole.
+constexpr char guard = '\x01';
+
+std::string guarded(std::string word) {
+    const bool brackets = !word.empty() && word.back() == ']' && (word.front() == '[' || word.front() == guard);
+    return brackets ? guard + std::move(word) : std::move(word);
+}
+
+std::string unguarded(std::string word) {
+    if (!word.empty() && word.front() == guard && word.back() == ']') word.erase(0, 1);
+    return word;
+}
+
 CLI::Option* add_option(Command::State& state, const std::string& name, ArgumentTarget target, std::string_view doc,
                         std::vector<std::string> choices = {}) {
-    const auto store = [command = state.full_name, name, target, choices](const CLI::results_t& words) {
+    const auto store = [command = state.full_name, name, target, choices](CLI::results_t words) {
+        for (std::string& word : words) word = unguarded(std::move(word));
         for (const std::string& word : words) {
             if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) continue;
             refuse(command, name + " cannot be \"" + word + "\"" + nearest_hint(word, choices));
@@ -127,7 +142,8 @@ Command::State& chosen(Command::State& root) {
 // What CLI11 could not place: a mistyped command or option, or a word too many.
 void refuse_leftovers(const Command::State& root, const Command::State& state) {
     const std::vector<std::string> left = root.app->remaining(true);
-    for (const std::string& word : left) {
+    for (const std::string& left_over : left) {
+        const std::string word = unguarded(left_over);
         if (word == "--") continue;
         if (word.size() > 1 && word[0] == '-' && !parse_real(word)) {
             const std::string option = word.substr(0, word.find('='));
@@ -159,7 +175,7 @@ Command& Command::positional(std::string_view name, ArgumentTarget target, std::
     CLI::Option* option = add_option(*state_, std::string(name), target, doc);
     option->type_name("");
     if (takes_many(target)) {
-        option->expected(0, CLI::detail::expected_max_vector_size);
+        option->expected(0, CLI::detail::expected_max_vector_size)->allow_extra_args(true);
     } else {
         option->required(!may_be_absent(target));
     }
@@ -229,7 +245,8 @@ Command& CommandLine::add(std::string_view name, std::string_view doc, std::stri
 }
 
 int CommandLine::parse_and_run(const std::vector<std::string>& arguments) {
-    std::vector<std::string> backwards(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    std::vector<std::string> backwards;  // as CLI11 wants them
+    std::transform(arguments.rbegin(), arguments.rend(), std::back_inserter(backwards), guarded);
     std::string problem;
     try {
         root_->app->parse(backwards);

@@ -12,11 +12,16 @@ namespace {
 // Large enough for a double in fixed notation: 309 digits, a sign, a point and 64 decimals.
 using Text = std::array<char, 400>;
 
+// Python's notation: an exponent only below 1e-4 and from 1e16 on.
 template <class T>
 std::string shortest_text(T value) {
     if (std::isnan(value)) return "nan";  // to_chars writes "-nan" where the sign bit is set
+    const T size = std::fabs(value);
+    const bool plain = size == 0 || (size >= T(1e-4) && size < T(1e16));
     Text text;
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                   plain ? std::chars_format::fixed : std::chars_format::scientific)
+                         .ptr;
     return std::string(text.data(), end);
 }
 

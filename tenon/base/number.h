@@ -8,7 +8,8 @@
 
 namespace tenon::base {
 
-// The shortest text that reads back as the same value: "0.1", "1e+22", "-0", "nan", "inf", "-inf".
+// The fewest digits that read back as the same value, with an exponent below 1e-4 and from 1e16 on, as Python writes
+// them: "0.1", "3e-05", "1e+22", "4096", "-0", "nan", "inf", "-inf".
 std::string shortest(double value);
 std::string shortest(float value);
 // The same, but always with '.' or an exponent, so that a reader sees a real: "1.0".

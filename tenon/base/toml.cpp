@@ -173,7 +173,7 @@ const TomlValue* TomlTable::find(std::string_view key) const noexcept {
     return nullptr;
 }
 
-const TomlValue* TomlTable::find(const std::vector<std::string>& keys) const noexcept {
+const TomlValue* TomlTable::find_path(const std::vector<std::string>& keys) const noexcept {
     const TomlTable* table = this;
     const TomlValue* value = nullptr;
     for (const std::string& key : keys) {

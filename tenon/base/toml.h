@@ -99,8 +99,8 @@ public:
     const std::vector<Entry>& entries() const noexcept { return entries_; }
 
     const TomlValue* find(std::string_view key) const noexcept;
-    // find() through tables: "optim.learning_rate" as ["optim", "learning_rate"].
-    const TomlValue* find(const std::vector<std::string>& keys) const noexcept;
+    // Through tables: "optim.learning_rate" as ["optim", "learning_rate"].
+    const TomlValue* find_path(const std::vector<std::string>& keys) const noexcept;
     // The table under `key`; an empty one where there is none. Another kind of value there is an error.
     const TomlTable& section(std::string_view key) const;
 

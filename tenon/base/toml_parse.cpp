@@ -153,9 +153,9 @@ std::vector<std::string> dotted_keys(std::string_view key, std::string_view whol
     if (!parsed) refuse();
     std::vector<std::string> keys;
     for (const toml::node* node = &parsed.table(); node->is_table();) {
-        const auto& [name, child] = *node->as_table()->cbegin();
-        keys.emplace_back(name.str());
-        node = &child;
+        const auto only = node->as_table()->cbegin();  // owns the pair that *only refers to
+        keys.emplace_back(only->first.str());
+        node = &only->second;
     }
     if (static_cast<int64_t>(keys.size()) > most_levels) refuse();
     return keys;

@@ -1,0 +1,165 @@
+#include "tenon/base/toml.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/base/thrown.h"
+
+namespace tenon::base {
+
+using tests::thrown;
+
+constexpr const char* example = R"(# a comment
+title = "ä"
+
+[optim]
+learning_rate = 3e-4   # line 5
+betas = [0.9, 0.95]
+decay = { weight = 1, "odd key" = true }
+
+[data]
+files = ["a", "b"]
+day = 2024-02-29
+[data.nested]
+x = 0x10
+
+[[stage]]
+n = 1
+[[stage]]
+n = 2
+)";
+
+TEST(Toml, EveryValueKnowsItsPlaceAndKey) {
+    const TomlTable config = parse_toml(example, "c.toml");
+    const TomlValue* rate = config.find_path({"optim", "learning_rate"});
+    ASSERT_NE(rate, nullptr);
+    EXPECT_EQ(rate->real(), 3e-4);
+    EXPECT_EQ(rate->place().text(), "c.toml:5");
+    EXPECT_EQ(rate->path(), "optim.learning_rate");
+    EXPECT_EQ(config.section("data").find("files")->array()[1].path(), "data.files[1]");
+    EXPECT_EQ(config.find_path({"data", "nested", "x"})->integer(), 16);
+    EXPECT_EQ(config.find_path({"data", "nested", "x"})->place().line, 13);
+    EXPECT_EQ(config.find_path({"data", "day"})->string(), "2024-02-29");
+    EXPECT_TRUE(config.find_path({"data", "day"})->is(TomlValue::Kind::date_time));
+    EXPECT_EQ(config.find("stage")->array()[1].table().find("n")->place().line, 18);
+    EXPECT_EQ(config.find("stage")->array()[1].table().find("n")->path(), "stage[1].n");
+    EXPECT_EQ(config.find_path({"optim", "nothing"}), nullptr);
+    EXPECT_EQ(config.section("nothing").size(), 0);
+}
+
+TEST(Toml, KeepsTheOrderOfTheSource) {
+    EXPECT_EQ(parse_toml(example, "c.toml").json().dump(),
+              R"({"title":"ä","optim":{"learning_rate":0.0003,"betas":[0.9,0.95],"decay":{"weight":1,"odd key":true}},)"
+              R"("data":{"files":["a","b"],"day":"2024-02-29","nested":{"x":16}},"stage":[{"n":1},{"n":2}]})");
+}
+
+TEST(Toml, WrongTypesNameThePlaceTheKeyAndWhatIsThere) {
+    const TomlTable config = parse_toml("[a]\nb = \"x\"\nc = 7\nd = [1, 2.5]\n", "c.toml");
+    const TomlTable& a = config.section("a");
+    EXPECT_EQ(thrown([&] { a.find("b")->integer(); }),
+              "[config] c.toml:2: a.b must be an integer, found the string \"x\"");
+    EXPECT_EQ(thrown([&] { a.find("c")->boolean(); }),
+              "[config] c.toml:3: a.c must be true or false, found the integer 7");
+    EXPECT_EQ(thrown([&] { a.find("c")->integer(0, 6); }),
+              "[config] c.toml:3: a.c must be an integer from 0 to 6, found the integer 7");
+    EXPECT_EQ(thrown([&] { a.find("d")->integers(); }),
+              "[config] c.toml:4: a.d[1] must be an integer, found the number 2.5");
+    EXPECT_EQ(thrown([&] { a.section("c"); }), "[config] c.toml:3: a.c must be a table, found the integer 7");
+    EXPECT_EQ(a.find("c")->real(), 7.0);
+    EXPECT_EQ(a.find("d")->reals(), (std::vector<double>{1, 2.5}));
+}
+
+TEST(Toml, UnknownKeysNameTheNearest) {
+    const TomlTable config = parse_toml("[optim]\nlearning_rat = 1\n", "c.toml");
+    EXPECT_EQ(thrown([&] {
+                  config.section("optim").only({"betas", "learning_rate"});
+              }),
+              "[config] c.toml:2: unknown key \"learning_rat\" in [optim]; nearest is \"learning_rate\"");
+    EXPECT_EQ(thrown([&] { config.only({"data"}); }), "[config] c.toml:1: unknown key \"optim\"; known are \"data\"");
+    config.only({"optim"});
+}
+
+TEST(Toml, BrokenTextNamesTheLine) {
+    const struct {
+        const char* text;
+        int line;
+    } cases[] = {
+        {"a = 1\nb = \n", 2},
+        {"a = 1\na = 2\n", 2},
+        {"a = 'x\n", 1},
+        {"[t]\n[t]\n", 2},
+        {"a = 01\n", 1},
+        {"\n\na = [1, 2\n", 3},
+        {"a 1\n", 1},
+        {"a = \"\\q\"\n", 1},
+        {"a = 1\nb = \"\xff\"\n", 2},
+        {"a = 99999999999999999999", 1},
+        {"[a]\nb.c = 1\n[a.b]\n", 3},
+        {"a = {b = 1,}\n", 1},
+    };
+    for (const auto& c : cases) {
+        const std::string start = "[config] c.toml:" + std::to_string(c.line) + ": broken TOML";
+        const std::string message = thrown([&] { parse_toml(c.text, "c.toml"); });
+        EXPECT_EQ(message.rfind(start, 0), 0u) << c.text << "gave " << message;
+    }
+}
+
+TEST(Toml, TooDeepNestingIsAnErrorHoweverItIsWritten) {
+    std::string dotted = "a";
+    for (int i = 0; i < 200000; ++i) dotted += ".a";
+    EXPECT_EQ(thrown([&] { parse_toml(dotted + " = 1", "c.toml"); }),
+              "[config] c.toml: tables are nested deeper than 128 levels");
+    EXPECT_EQ(thrown([&] { parse_toml("[" + dotted + "]", "c.toml"); }),
+              "[config] c.toml: tables are nested deeper than 128 levels");
+    const std::string brackets = "a = " + std::string(100000, '[') + std::string(100000, ']');
+    EXPECT_EQ(thrown([&] { parse_toml(brackets, "c.toml"); }).rfind("[config] c.toml:1", 0), 0u);
+}
+
+TEST(TomlOverride, TakesTomlValuesAndPlainStrings) {
+    const auto json = [](const char* text) { return parse_override(text).value.json().dump(); };
+    EXPECT_EQ(json("a=1"), "1");
+    EXPECT_EQ(json("a = 1e-3"), "0.001");
+    EXPECT_EQ(json("a=true"), "true");
+    EXPECT_EQ(json("a=\"x=y # z\""), "\"x=y # z\"");
+    EXPECT_EQ(json("a=[1, [2, \"x\"]]"), "[1,[2,\"x\"]]");
+    EXPECT_EQ(json("a={b = 1}"), "{\"b\":1}");
+    EXPECT_EQ(json("a=my file.txt"), "\"my file.txt\"");
+    EXPECT_EQ(json("a=/data/x=y.txt"), "\"/data/x=y.txt\"");
+    EXPECT_EQ(json("a=1 # x"), "\"1 # x\"");
+    EXPECT_EQ(json("a=1\nb=2"), "\"1\\nb=2\"");
+    EXPECT_EQ(json("a=.5"), "\".5\"");
+    EXPECT_EQ(json("a=ä"), "\"ä\"");
+    EXPECT_EQ(json("a=\"ä\""), "\"ä\"");
+    const TomlOverride override = parse_override("optim.\"odd.key\".x=1");
+    EXPECT_EQ(override.keys, (std::vector<std::string>{"optim", "odd.key", "x"}));
+    EXPECT_EQ(override.value.place().text(), "--set");
+}
+
+TEST(TomlOverride, RefusesWhatIsNoAssignment) {
+    EXPECT_EQ(thrown([] { parse_override("a.b"); }), "[config] --set: \"a.b\" has no value; write --set a.b=VALUE");
+    EXPECT_EQ(thrown([] { parse_override("a="); }), "[config] --set: a has no value; an empty string is \"\"");
+    for (const char* bad : {"=1", "a..b=1", ".a=1", "a b=1", "", "a\n=1", "#=1", "a.=1", "[a]\nb=1"}) {
+        EXPECT_NE(thrown([&] { parse_override(bad); }).find("is not KEY=VALUE"), std::string::npos) << bad;
+    }
+    for (const char* bad : {"a=[1", "a=\"x", "a={b", "a='"}) {
+        EXPECT_EQ(thrown([&] { parse_override(bad); }).rfind("[config] --set: a is not a TOML value", 0), 0u) << bad;
+    }
+}
+
+TEST(TomlOverride, ReplacesAndAddsInATree) {
+    TomlTable config = parse_toml("[optim]\nrate = 1\n", "c.toml");
+    for (const char* text : {"optim.rate=2", "data.path=x.txt", "optim.betas=[0.9]"}) {
+        TomlOverride override = parse_override(text);
+        config.set(override.keys, override.value);
+    }
+    EXPECT_EQ(config.json().dump(), R"({"optim":{"rate":2,"betas":[0.9]},"data":{"path":"x.txt"}})");
+    EXPECT_EQ(config.find_path({"optim", "rate"})->place().text(), "--set");
+    EXPECT_EQ(config.find("optim")->place().text(), "c.toml:1");
+    EXPECT_EQ(thrown([&] {
+                  config.set({"optim", "rate", "x"}, parse_override("optim.rate.x=1").value);
+              }),
+              "[config] --set: optim.rate.x cannot be set: optim.rate is an integer (--set), not a table");
+}
+
+}  // namespace tenon::base
