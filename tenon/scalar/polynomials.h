@@ -7,6 +7,8 @@
 
 #include <limits>
 
+#include "tenon/scalar/expr.h"
+
 namespace tenon::scalar::polynomials {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
