@@ -1,0 +1,85 @@
+#include "tenon/run/digest_ledger.h"
+
+#include <bit>
+#include <limits>
+#include <string_view>
+
+#include "tenon/base/error.h"
+
+namespace tenon::run {
+
+namespace {
+
+constexpr std::string_view magic = "TENONDIG";
+constexpr uint32_t version = 1;
+constexpr size_t record_bytes = 48;
+constexpr size_t header_bytes = 16;
+
+template <typename T>
+void put(std::string& to, T value) {
+    for (size_t i = 0; i < sizeof(T); ++i) to += static_cast<char>(value >> (8 * i));
+}
+
+template <typename T>
+T take(std::string_view from, size_t at) {
+    T value = 0;
+    for (size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<uint8_t>(from[at + i])) << (8 * i);
+    return value;
+}
+
+std::string header() {
+    std::string bytes(magic);
+    put(bytes, version);
+    put(bytes, static_cast<uint32_t>(record_bytes));
+    return bytes;
+}
+
+}  // namespace
+
+std::string to_hex(const Digest& digest) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const uint64_t word : digest) {
+        for (int shift = 60; shift >= 0; shift -= 4) text += digits[word >> shift & 15];
+    }
+    return text;
+}
+
+DigestLedger::DigestLedger(const std::string& path, int64_t length) : file_(path) {
+    if (length >= 0) file_.truncate(length);
+    if (file_.size() == 0) file_.append(header());
+}
+
+void DigestLedger::append(const DigestRecord& record) {
+    std::string bytes;
+    put(bytes, static_cast<uint64_t>(record.step));
+    put(bytes, std::bit_cast<uint32_t>(record.loss));
+    put(bytes, uint32_t{0});
+    for (const uint64_t word : record.gradients) put(bytes, word);
+    for (const uint64_t word : record.parameters) put(bytes, word);
+    file_.append(bytes);
+    file_.flush();
+}
+
+std::vector<DigestRecord> read_digests(const std::string& path) {
+    const std::string bytes = base::read_file(path);
+    if (bytes.size() < header_bytes || bytes.substr(0, magic.size()) != magic) {
+        throw Error(Code::file, "digests", path + ": is no digest file");
+    }
+    if (take<uint32_t>(bytes, 8) != version) {
+        throw Error(Code::file, "digests",
+                    path + ": has version " + std::to_string(take<uint32_t>(bytes, 8)) + "; this program reads 1");
+    }
+    std::vector<DigestRecord> records;
+    for (size_t at = header_bytes; at + record_bytes <= bytes.size(); at += record_bytes) {
+        DigestRecord record;
+        record.step = static_cast<int64_t>(take<uint64_t>(bytes, at));
+        record.loss = std::bit_cast<float>(take<uint32_t>(bytes, at + 8));
+        record.gradients = {take<uint64_t>(bytes, at + 16), take<uint64_t>(bytes, at + 24)};
+        record.parameters = {take<uint64_t>(bytes, at + 32), take<uint64_t>(bytes, at + 40)};
+        records.push_back(record);
+    }
+    return records;
+}
+
+}  // namespace tenon::run

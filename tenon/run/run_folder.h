@@ -1,0 +1,43 @@
+// A run's folder.
+//
+//   run.json  events.jsonl  digests.bin  tokenizer.json  checkpoints/step-N/  lock
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tenon/base/files.h"
+#include "tenon/base/json.h"
+
+namespace tenon::run {
+
+class RunFolder {
+public:
+    // Makes the folder (its parents too) and locks it. One that holds a run already is an error.
+    static RunFolder create(const std::string& path);
+    // Opens and locks an existing run for writing. Refused while another process holds it.
+    static RunFolder open(const std::string& path);
+
+    const std::string& path() const { return path_; }
+    std::string events() const { return base::join_path(path_, "events.jsonl"); }
+    std::string digests() const { return base::join_path(path_, "digests.bin"); }
+    std::string tokenizer() const { return base::join_path(path_, "tokenizer.json"); }
+    std::string checkpoints() const { return base::join_path(path_, "checkpoints"); }
+
+    // Replaces run.json.
+    void write_record(const base::Json& record) const;
+
+private:
+    RunFolder(std::string path, base::LockFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+    std::string path_;
+    base::LockFile lock_;
+};
+
+// run.json of a folder, checked for its format; needs no lock. Throws Error(file) where there is no run.
+base::Json read_record(const std::string& run_path);
+
+// "runs/<name>-<first free number>".
+std::string free_run_path(const std::string& parent, const std::string& name);
+
+}  // namespace tenon::run
