@@ -20,6 +20,8 @@ struct Gpt2Config {
     double norm_eps, deviation, embedding_dropout, attention_dropout, residual_dropout;
     Activation activation;
     bool tied;
+
+    CausalLMSizes sizes() const { return {vocabulary, width, layers, heads, heads, width / heads, positions}; }
     // Projections into the residual stream start smaller, by 1/√(2·layers).
     double residual_deviation() const { return deviation / std::sqrt(2.0 * static_cast<double>(layers)); }
 };
@@ -163,11 +165,7 @@ public:
         return states;
     }
     const Tensor& head() const override { return lm_head_ ? lm_head_->weight : transformer_.embedding(); }
-    CausalLMSizes sizes() const override {
-        return {config_.vocabulary, config_.width, config_.layers,
-                config_.heads,      config_.heads, config_.width / config_.heads,
-                config_.positions};
-    }
+    CausalLMSizes sizes() const override { return config_.sizes(); }
 
 private:
     Gpt2Config config_;
@@ -228,18 +226,34 @@ Activation activation(const std::string& name) {
     return Activation::gelu_tanh;
 }
 
+Gpt2Config gpt2_config(const base::ConfigSection& c) {
+    return {c.integer("vocab_size"),
+            c.integer("n_embd"),
+            c.integer("n_inner"),
+            c.integer("n_layer"),
+            c.integer("n_head"),
+            c.integer("n_positions"),
+            c.real("layer_norm_epsilon"),
+            c.real("initializer_range"),
+            c.real("embd_pdrop"),
+            c.real("attn_pdrop"),
+            c.real("resid_pdrop"),
+            activation(c.string("activation_function")),
+            c.boolean("tie_word_embeddings")};
+}
+
+CausalLMSizes gpt2_sizes(const base::ConfigSection& c) {
+    return gpt2_config(c).sizes();
+}
+
 std::unique_ptr<CausalLM> make_gpt2(const base::ConfigSection& c) {
-    return std::make_unique<Gpt2>(
-        Gpt2Config{c.integer("vocab_size"), c.integer("n_embd"), c.integer("n_inner"), c.integer("n_layer"),
-                   c.integer("n_head"), c.integer("n_positions"), c.real("layer_norm_epsilon"),
-                   c.real("initializer_range"), c.real("embd_pdrop"), c.real("attn_pdrop"), c.real("resid_pdrop"),
-                   activation(c.string("activation_function")), c.boolean("tie_word_embeddings")});
+    return std::make_unique<Gpt2>(gpt2_config(c));
 }
 
 }  // namespace
 
 Family gpt2_family() {
-    return {"gpt2", gpt2_keys(), resolve_gpt2, make_gpt2};
+    return {"gpt2", gpt2_keys(), resolve_gpt2, gpt2_sizes, make_gpt2};
 }
 
 }  // namespace tenon::models

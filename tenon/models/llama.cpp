@@ -18,6 +18,8 @@ struct LlamaConfig {
     int64_t vocabulary, width, ffn, layers, heads, kv_heads, head_dim, max_positions;
     double norm_eps, rope_theta, deviation, attention_dropout;
     bool tied, attention_bias, mlp_bias;
+
+    CausalLMSizes sizes() const { return {vocabulary, width, layers, heads, kv_heads, head_dim, max_positions}; }
 };
 
 // cos and sin of the positions that a call covers, one row a position.
@@ -149,10 +151,7 @@ public:
         return states;
     }
     const Tensor& head() const override { return lm_head_ ? lm_head_->weight : model_.embedding(); }
-    CausalLMSizes sizes() const override {
-        return {config_.vocabulary, config_.width,    config_.layers,       config_.heads,
-                config_.kv_heads,   config_.head_dim, config_.max_positions};
-    }
+    CausalLMSizes sizes() const override { return config_.sizes(); }
 
 private:
     LlamaConfig config_;
@@ -216,19 +215,36 @@ void resolve_llama(base::ConfigSection& config) {
     }
 }
 
+LlamaConfig llama_config(const base::ConfigSection& c) {
+    return {c.integer("vocab_size"),
+            c.integer("hidden_size"),
+            c.integer("intermediate_size"),
+            c.integer("num_hidden_layers"),
+            c.integer("num_attention_heads"),
+            c.integer("num_key_value_heads"),
+            c.integer("head_dim"),
+            c.integer("max_position_embeddings"),
+            c.real("rms_norm_eps"),
+            c.real("rope_theta"),
+            c.real("initializer_range"),
+            c.real("attention_dropout"),
+            c.boolean("tie_word_embeddings"),
+            c.boolean("attention_bias"),
+            c.boolean("mlp_bias")};
+}
+
+CausalLMSizes llama_sizes(const base::ConfigSection& c) {
+    return llama_config(c).sizes();
+}
+
 std::unique_ptr<CausalLM> make_llama(const base::ConfigSection& c) {
-    return std::make_unique<Llama>(
-        LlamaConfig{c.integer("vocab_size"), c.integer("hidden_size"), c.integer("intermediate_size"),
-                    c.integer("num_hidden_layers"), c.integer("num_attention_heads"), c.integer("num_key_value_heads"),
-                    c.integer("head_dim"), c.integer("max_position_embeddings"), c.real("rms_norm_eps"),
-                    c.real("rope_theta"), c.real("initializer_range"), c.real("attention_dropout"),
-                    c.boolean("tie_word_embeddings"), c.boolean("attention_bias"), c.boolean("mlp_bias")});
+    return std::make_unique<Llama>(llama_config(c));
 }
 
 }  // namespace
 
 Family llama_family() {
-    return {"llama", llama_keys(), resolve_llama, make_llama};
+    return {"llama", llama_keys(), resolve_llama, llama_sizes, make_llama};
 }
 
 }  // namespace tenon::models

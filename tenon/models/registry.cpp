@@ -37,6 +37,10 @@ base::ConfigSection read_model_config(const base::TomlTable& table) {
     return config;
 }
 
+CausalLMSizes config_sizes(const base::ConfigSection& config) {
+    return family(config.string("model_type")).sizes(config);
+}
+
 std::unique_ptr<CausalLM> make_model(const base::ConfigSection& config) {
     return family(config.string("model_type")).make(config);
 }

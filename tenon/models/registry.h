@@ -17,6 +17,7 @@ struct Family {
     std::vector<base::ConfigKey> keys;
     // Fills in what depends on other keys and checks them against each other; errors name the place.
     void (*resolve)(base::ConfigSection& config);
+    CausalLMSizes (*sizes)(const base::ConfigSection& config);
     std::unique_ptr<CausalLM> (*make)(const base::ConfigSection& config);
 };
 
@@ -26,6 +27,8 @@ const Family& family(std::string_view model_type);
 
 // The [model] section of a config: model_type picks the family, whose keys are then checked and completed.
 base::ConfigSection read_model_config(const base::TomlTable& table);
+// What a config says of a model's sizes, without making it.
+CausalLMSizes config_sizes(const base::ConfigSection& config);
 // On the default device, uninitialised.
 std::unique_ptr<CausalLM> make_model(const base::ConfigSection& config);
 

@@ -1,0 +1,29 @@
+// A run's configuration: one typed tree, read from strict TOML, each value with its origin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenon/base/config_schema.h"
+#include "tenon/base/json.h"
+
+namespace tenon::train {
+
+struct RunConfig {
+    base::ConfigSection model, data, tokenizer, batch, optim, schedule, train, checkpoint, numerics;
+
+    // {"model": {"hidden_size": 256, …}, …} and the same tree of origins.
+    base::Json values_json() const;
+    base::Json origins_json() const;
+};
+
+// Reads `path`, applies the overrides ("key=value"), checks everything that can be checked without the data.
+RunConfig read_run_config(const std::string& path, const std::vector<std::string>& overrides);
+// The configuration that a run recorded: values_json() of it. `where` names the file in errors.
+RunConfig recorded_run_config(const base::Json& values, const std::string& where);
+
+// The default number of leaves: the largest power of two that divides `sequences` and leaves at least 512 tokens a
+// leaf; at least 1.
+int64_t default_leaves(int64_t sequences, int64_t length);
+
+}  // namespace tenon::train

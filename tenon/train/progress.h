@@ -1,0 +1,32 @@
+// Where training is: a live line on a terminal, a plain line every few steps elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tenon/train/trainer.h"
+
+namespace tenon::train {
+
+class Progress {
+public:
+    // peak_flops: what this machine can do in f32, measured in this process; step_flops: of one step.
+    Progress(int64_t first_step, int64_t steps, int64_t log_every, double step_flops, double peak_flops);
+    // `seconds` of the whole step, the wait for data included.
+    void step(const StepReport& report, double seconds);
+    void finish();
+
+    double tokens_per_second() const;  // of the median step
+    double share_of_peak() const;      // of the median step
+    double median_seconds() const;
+
+private:
+    std::string line(const StepReport& report) const;
+
+    int64_t first_step_, steps_, log_every_;
+    double step_flops_, peak_flops_;
+    int64_t tokens_ = 0;
+    std::vector<double> seconds_;
+};
+
+}  // namespace tenon::train
