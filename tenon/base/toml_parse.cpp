@@ -20,45 +20,76 @@ namespace {
 constexpr int64_t most_bytes = int64_t{16} << 20;
 constexpr int64_t most_levels = 128;
 
-// "a.b.c.d…" makes a level a dot, without limit, and toml++ destroys tables by recursion. This takes a too deep tree
-// apart from the outside in, and says that it was one.
-bool dismantled_for_depth(toml::table& document) {
-    struct Level {
-        toml::node* node;
-        int64_t depth;
-    };
-    bool deep = false;
-    std::vector<Level> open = {{&document, 1}};
-    while (!open.empty() && !deep) {
-        const Level level = open.back();
-        open.pop_back();
-        deep = level.depth > most_levels;
-        if (auto* table = level.node->as_table()) {
-            for (auto&& [key, child] : *table) open.push_back({&child, level.depth + 1});
-        } else if (auto* array = level.node->as_array()) {
-            for (auto&& child : *array) open.push_back({&child, level.depth + 1});
+// toml++ limits brackets but not dots: "a.b.c.d…" makes a level each, and it walks and destroys tables by recursion. So
+// depth is measured before it parses: the first line on which brackets and dots together exceed the limit, or 0.
+class DepthScan {
+public:
+    explicit DepthScan(std::string_view text) : text_(text) {}
+
+    int64_t first_too_deep_line() {
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '"' || c == '\'') {
+                skip_string(c);
+                continue;
+            }
+            if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+            if (at_ == text_.size()) break;
+            if (!step(text_[at_])) return line_;
+            ++at_;
+        }
+        return 0;
+    }
+
+private:
+    // False where it goes too deep. Quoted keys neither add to a run of dots nor end it.
+    bool step(char c) {
+        if (c == '.') {
+            ++dots_;
+        } else if (c == '[' || c == '{') {
+            outer_.push_back(dots_ + 1);
+            depth_ += outer_.back();
+            dots_ = 0;
+        } else if ((c == ']' || c == '}') && !outer_.empty()) {
+            depth_ -= outer_.back();
+            outer_.pop_back();
+            dots_ = 0;
+        } else if (c == ',' || c == '\n') {
+            dots_ = 0;
+        }
+        line_ += c == '\n';
+        return depth_ + dots_ <= most_levels;
+    }
+
+    void skip_string(char quote) {
+        const std::string three(3, quote);
+        const bool many_lines = text_.substr(at_, 3) == three;
+        at_ += many_lines ? 3 : 1;
+        while (at_ < text_.size()) {
+            if (many_lines ? text_.substr(at_, 3) == three : text_[at_] == quote || text_[at_] == '\n') break;
+            if (quote == '"' && text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+            line_ += text_[at_] == '\n';
+            ++at_;
+        }
+        if (many_lines) {
+            while (at_ < text_.size() && text_[at_] == quote) ++at_;  // two quotes may stand before the closing three
+        } else if (at_ < text_.size() && text_[at_] == quote) {
+            ++at_;
         }
     }
-    if (!deep) return false;
-    std::vector<toml::table> tables;
-    std::vector<toml::array> arrays;
-    const auto take = [&](toml::node& child) {
-        if (child.is_table()) tables.push_back(std::move(*child.as_table()));
-        if (child.is_array()) arrays.push_back(std::move(*child.as_array()));
-    };
-    for (auto&& [key, child] : document) take(child);
-    while (!tables.empty() || !arrays.empty()) {
-        if (!tables.empty()) {
-            toml::table table = std::move(tables.back());
-            tables.pop_back();
-            for (auto&& [key, child] : table) take(child);
-        } else {
-            toml::array array = std::move(arrays.back());
-            arrays.pop_back();
-            for (auto&& child : array) take(child);
-        }
+
+    std::string_view text_;
+    size_t at_ = 0;
+    int64_t line_ = 1, depth_ = 0, dots_ = 0;
+    std::vector<int64_t> outer_;
+};
+
+toml::parse_result parse_shallow(std::string_view text, const Place& place) {
+    if (const int64_t line = DepthScan(text).first_too_deep_line(); line > 0) {
+        fail_at({place.file, place.line > 0 ? line : 0, 0},
+                "tables and arrays are nested deeper than " + std::to_string(most_levels) + " levels");
     }
-    return true;
+    return toml::parse(text);
 }
 
 class Converter {
@@ -149,7 +180,7 @@ std::vector<std::string> dotted_keys(std::string_view key, std::string_view whol
     };
     if (is_blank(key) || key.find_first_of("\n\r#") != std::string_view::npos || !is_utf8(key) || key.size() > 1024)
         refuse();
-    toml::parse_result parsed = toml::parse(std::string(key) + " = 0");
+    toml::parse_result parsed = parse_shallow(std::string(key) + " = 0", place);
     if (!parsed) refuse();
     std::vector<std::string> keys;
     for (const toml::node* node = &parsed.table(); node->is_table();) {
@@ -157,29 +188,25 @@ std::vector<std::string> dotted_keys(std::string_view key, std::string_view whol
         keys.emplace_back(only->first.str());
         node = &only->second;
     }
-    if (static_cast<int64_t>(keys.size()) > most_levels) refuse();
     return keys;
 }
 
 }  // namespace
 
 TomlTable parse_toml(std::string_view text, std::string_view file) {
-    const Place place{std::string(file), 0, 0};
+    const Place place{std::string(file), 1, 1};
     if (static_cast<int64_t>(text.size()) > most_bytes) {
         fail_at(place, human_bytes(static_cast<int64_t>(text.size())) + " of TOML; at most " + human_bytes(most_bytes) +
                            " are read");
     }
-    toml::parse_result parsed = toml::parse(text);
+    toml::parse_result parsed = parse_shallow(text, place);
     if (!parsed) {
         const auto& error = parsed.error();
         const toml::source_position at = error.source().begin;
         fail_at(Place{std::string(file), static_cast<int64_t>(at.line), static_cast<int64_t>(at.column)},
                 "broken TOML at column " + std::to_string(at.column) + ": " + std::string(error.description()));
     }
-    if (dismantled_for_depth(parsed.table())) {
-        fail_at(place, "tables are nested deeper than " + std::to_string(most_levels) + " levels");
-    }
-    return Converter(file).table(parsed.table(), Place{std::string(file), 1, 1}, "");
+    return Converter(file).table(parsed.table(), place, "");
 }
 
 TomlTable read_toml(const std::string& path) {
@@ -198,14 +225,13 @@ TomlOverride parse_override(std::string_view text) {
     const std::string value(trimmed(text.substr(equals + 1)));
     if (value.empty()) fail_at(place, path + " has no value; an empty string is \"\"");
     if (const int64_t bad = first_invalid_utf8(value); bad >= 0) fail_at(place, path + " is not UTF-8");
-    toml::parse_result parsed = toml::parse("v = " + value);
+    toml::parse_result parsed = parse_shallow("v = " + value, place);
     // A comment or a second line behind the value is part of a plain string, not to be dropped.
     const bool whole =
         parsed && parsed.table().size() == 1 && parsed.table().get("v") &&
         parsed.table().get("v")->source().end.line == 1 &&
         static_cast<int64_t>(parsed.table().get("v")->source().end.column) == 5 + count_characters(value);
     if (whole) {
-        if (dismantled_for_depth(parsed.table())) fail_at(place, path + " is nested too deeply");
         return {keys, Converter(place.file).value(*parsed.table().get("v"), place, path)};
     }
     if (std::string_view("\"'[{").find(value.front()) != std::string_view::npos) {

@@ -105,15 +105,36 @@ TEST(Toml, BrokenTextNamesTheLine) {
     }
 }
 
+static std::string repeated(const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+}
+
 TEST(Toml, TooDeepNestingIsAnErrorHoweverItIsWritten) {
-    std::string dotted = "a";
-    for (int i = 0; i < 200000; ++i) dotted += ".a";
-    EXPECT_EQ(thrown([&] { parse_toml(dotted + " = 1", "c.toml"); }),
-              "[config] c.toml: tables are nested deeper than 128 levels");
-    EXPECT_EQ(thrown([&] { parse_toml("[" + dotted + "]", "c.toml"); }),
-              "[config] c.toml: tables are nested deeper than 128 levels");
-    const std::string brackets = "a = " + std::string(100000, '[') + std::string(100000, ']');
-    EXPECT_EQ(thrown([&] { parse_toml(brackets, "c.toml"); }).rfind("[config] c.toml:1", 0), 0u);
+    const std::string dotted = "a" + repeated(".a", 200000), shorter = "a" + repeated(".a", 100);
+    const std::string quoted = "a" + repeated(" . \"a\"", 200000);
+    const std::string message = "[config] c.toml:2: tables and arrays are nested deeper than 128 levels";
+    for (const std::string& text :
+         {dotted + " = 1", "[" + dotted + "]", quoted + " = 1", "a = " + repeated("[", 100000) + repeated("]", 100000),
+          "a = " + repeated("{" + shorter + " = ", 100) + "1" + repeated("}", 100), "a = " + repeated("[", 200)}) {
+        EXPECT_EQ(thrown([&] { parse_toml("\n" + text, "c.toml"); }), message);
+    }
+    EXPECT_EQ(thrown([&] { parse_override(shorter + "." + shorter + "=1"); }),
+              "[config] --set: tables and arrays are nested deeper than 128 levels");
+}
+
+TEST(Toml, DotsAndBracketsInStringsAndListsAreNoDepth) {
+    const std::string many = repeated(".[{", 300);
+    const TomlTable config = parse_toml("a = \"" + many + "\\\"" + many + "\"\nb = '" + many + "'\nc = \"\"\"\n" +
+                                            many + "\"\"\n" + many + "\"\"\"\"\"\nd = '''" + many + "'''\ne = [" +
+                                            repeated("1.5,\n", 300) + "] # " + many + "\nf = 1\n",
+                                        "c.toml");
+    EXPECT_EQ(config.find("a")->string(), many + "\"" + many);
+    EXPECT_EQ(config.find("c")->string(), many + "\"\"\n" + many + "\"\"");
+    EXPECT_EQ(config.find("e")->reals().size(), 300u);
+    EXPECT_EQ(config.find("f")->integer(), 1);
+    EXPECT_EQ(config.find("f")->place().line, 308);
 }
 
 TEST(TomlOverride, TakesTomlValuesAndPlainStrings) {
