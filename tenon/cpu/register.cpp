@@ -10,6 +10,10 @@ namespace tenon::cpu {
 
 // One line per family: declared here, called below. Each lives in register_<family>.cpp.
 void register_creation();
+void register_elementwise();
+void register_indexing();
+void register_random();
+void register_reductions();
 
 namespace {
 
@@ -26,6 +30,10 @@ void register_kernels() {
         ops::slots().run_cpu = run_checked;
         register_host_copies();
         register_creation();
+        register_elementwise();
+        register_indexing();
+        register_random();
+        register_reductions();
     });
 }
 

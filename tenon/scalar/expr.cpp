@@ -203,6 +203,9 @@ Expr simplify(Kind kind, Expr a, Expr b, Expr c) {
 int operand_count(Kind kind) noexcept {
     return describe(kind).operands;
 }
+bool is_function(Kind kind) noexcept {
+    return kind >= Kind::exp && kind <= Kind::pow;
+}
 const char* name(Kind kind) noexcept {
     return describe(kind).name;
 }

@@ -62,6 +62,8 @@ struct Node {
 
 int operand_count(Kind kind) noexcept;
 const char* name(Kind kind) noexcept;
+// exp … pow: in f32 a polynomial, in f64 the C library's.
+bool is_function(Kind kind) noexcept;
 
 class Expr {
 public:

@@ -10,10 +10,6 @@
 namespace tenon::scalar {
 namespace {
 
-bool is_function(Kind kind) {
-    return !expansion(kind).is_null();
-}
-
 std::string hexadecimal(double value) {
     char text[48];
     std::snprintf(text, sizeof text, "%a", value);
@@ -84,7 +80,8 @@ std::string scalar_text(const Node& node, const std::string* a, Target target) {
         case Kind::less_equal:
             return infix(a, "<=");
         case Kind::equal:
-            return infix(a, "==");
+            // An integer always equals itself, and a compiler warns about asking.
+            return target == Target::i64 && a[0] == a[1] ? "true" : infix(a, "==");
         case Kind::logical_and:
             return infix(a, "&");
         case Kind::logical_or:
