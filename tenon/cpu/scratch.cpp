@@ -54,4 +54,9 @@ float* thread_scratch(int64_t floats) {
     return scratch.at_least(static_cast<size_t>(floats) * sizeof(float));
 }
 
+float* shared_scratch(int64_t floats) {
+    thread_local Scratch scratch;
+    return scratch.at_least(static_cast<size_t>(floats) * sizeof(float));
+}
+
 }  // namespace tenon::cpu

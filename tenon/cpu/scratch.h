@@ -9,4 +9,7 @@ namespace tenon::cpu {
 // contents are left over from earlier ones. Throws Error(failed) when memory runs out.
 float* thread_scratch(int64_t floats);
 
+// A second block of the same kind, for what a caller prepares once and its tiles share.
+float* shared_scratch(int64_t floats);
+
 }  // namespace tenon::cpu

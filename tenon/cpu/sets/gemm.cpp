@@ -17,13 +17,12 @@ constexpr int64_t kDepth = 256, kSliverRows = 14 * 16;
 #else
 constexpr int64_t kDepth = 384, kSliverRows = kRows * 24;
 #endif
-constexpr int64_t kSlack = 64;  // packing stores whole vectors past the last sliver
+// Between one panel and the next: keeps a power of two from sending every panel to the same cache sets, and takes what
+// a whole-vector store spills past the end.
+constexpr int64_t kGap = 32;
 
 int64_t min(int64_t a, int64_t b) {
     return a < b ? a : b;
-}
-int64_t round_up(int64_t n, int64_t step) {
-    return (n + step - 1) / step * step;
 }
 
 // How an element type becomes f32. Every conversion to f32 is exact.
@@ -44,8 +43,15 @@ struct F16 {
 };
 
 // Packing: element (w, q) of the source, w along rows of A or columns of B, goes to
-//     packed[(w / kWidth) * depth * kWidth + q * kWidth + w % kWidth].
+//     packed[(w / kWidth) * (depth * kWidth + kGap) + q * kWidth + w % kWidth].
 // What a last, narrow panel holds beyond `width` is not defined; the micro-kernel drops those lanes.
+constexpr int64_t panel_stride(int64_t width, int64_t depth) {
+    return width * depth + kGap;
+}
+constexpr int64_t packed_size(int64_t width, int64_t count, int64_t depth) {
+    return (count + width - 1) / width * panel_stride(width, depth);
+}
+
 struct Source {
     const void* first;
     int64_t w_stride, q_stride, width, depth;
@@ -60,7 +66,7 @@ TENON_INLINE void pack_adjacent(const Source& s, float* packed) {
     for (int64_t q = 0; q < s.depth; ++q) {
         const typename E::Type* row = source + q * s.q_stride;
         for (int64_t w = 0; w < s.width; w += kStep) {
-            float* to = packed + (w / kWidth * s.depth + q) * kWidth + w % kWidth;
+            float* to = packed + w / kWidth * panel_stride(kWidth, s.depth) + q * kWidth + w % kWidth;
             const int64_t left = s.width - w;
             store(to, left >= kLanes ? E::whole(row + w) : E::part(row + w, static_cast<int>(left)));
         }
@@ -77,7 +83,7 @@ TENON_INLINE void pack_turned(const Source& s, float* packed) {
         for (int64_t q = 0; q < s.depth; q += kLanes) {
             const int steps = static_cast<int>(min(kLanes, s.depth - q));
             const typename E::Type* from = source + w * s.w_stride + q;
-            float* to = packed + (w / kWidth * s.depth + q) * kWidth + w % kWidth;
+            float* to = packed + w / kWidth * panel_stride(kWidth, s.depth) + q * kWidth + w % kWidth;
             Vec block[kLanes];
             if (rows == kStep && steps == kLanes) {
                 for (int i = 0; i < kStep; ++i) block[i] = E::whole(from + i * s.w_stride);
@@ -99,7 +105,7 @@ void pack_scattered(const Source& s, float* packed) {
     for (int64_t w = 0; w < s.width; ++w) {
         for (int64_t q = 0; q < s.depth; ++q) {
             const Vec one = E::part(source + w * s.w_stride + q * s.q_stride, 1);
-            packed[(w / kWidth * s.depth + q) * kWidth + w % kWidth] = first_lane(one);
+            packed[w / kWidth * panel_stride(kWidth, s.depth) + q * kWidth + w % kWidth] = first_lane(one);
         }
     }
 }
@@ -120,6 +126,30 @@ void pack(Element type, const Source& s, float* packed) {
             return pack_as<kWidth, Bf16>(s, packed);
         case Element::f16:
             return pack_as<kWidth, F16>(s, packed);
+    }
+}
+
+// One row of A for the thin paths: f32, k adjacent.
+template <class E>
+void pack_row_as(const void* first, int64_t stride, int64_t depth, float* row) {
+    const auto* source = static_cast<const typename E::Type*>(first);
+    if (stride == 1) {
+        for (int64_t q = 0; q < depth; q += kLanes) {
+            const int n = static_cast<int>(min(kLanes, depth - q));
+            store_partial(row + q, E::part(source + q, n), n);
+        }
+        return;
+    }
+    for (int64_t q = 0; q < depth; ++q) row[q] = first_lane(E::part(source + q * stride, 1));
+}
+void pack_row(Element type, const void* first, int64_t stride, int64_t depth, float* row) {
+    switch (type) {
+        case Element::f32:
+            return pack_row_as<F32>(first, stride, depth, row);
+        case Element::bf16:
+            return pack_row_as<Bf16>(first, stride, depth, row);
+        case Element::f16:
+            return pack_row_as<F16>(first, stride, depth, row);
     }
 }
 
@@ -151,30 +181,180 @@ void finish(const GemmTile& t, int64_t batch, const float* from, int64_t from_ro
     }
 }
 
+// Rows few enough that packing B, or turning it, would cost more than it saves.
+constexpr int64_t kFewRows = 4;
+
+// B turned in registers and used at once:   C[i][j] = chain over k of A[i][k] * B[k][j], B's k adjacent (a weight
+// [out, in] applied to a few rows). a: f32 [kCount][k].
+template <int kCount, class E>
+void thin_turned(const Source& b, const float* a, int64_t a_row, float* c, int64_t c_row, bool continue_chain) {
+    const auto* source = static_cast<const typename E::Type*>(b.first);
+    for (int64_t w = 0; w < b.width; w += kLanes) {
+        const int columns = static_cast<int>(min(kLanes, b.width - w));
+        Vec sum[kCount];
+        for (int i = 0; i < kCount; ++i) sum[i] = continue_chain ? load_partial(c + i * c_row + w, columns) : zero();
+        for (int64_t q = 0; q < b.depth; q += kLanes) {
+            const int steps = static_cast<int>(min(kLanes, b.depth - q));
+            const typename E::Type* from = source + w * b.w_stride + q;
+            Vec block[kLanes];
+            if (columns == kLanes && steps == kLanes) {
+                for (int r = 0; r < kLanes; ++r) block[r] = E::whole(from + r * b.w_stride);
+                transpose(block);
+#pragma GCC unroll 16
+                for (int s = 0; s < kLanes; ++s) {
+                    for (int i = 0; i < kCount; ++i) sum[i] = fma(broadcast(a[i * a_row + q + s]), block[s], sum[i]);
+                }
+                continue;
+            }
+            for (int r = 0; r < kLanes; ++r) block[r] = r < columns ? E::part(from + r * b.w_stride, steps) : zero();
+            transpose(block);
+            for (int s = 0; s < steps; ++s) {
+                for (int i = 0; i < kCount; ++i) sum[i] = fma(broadcast(a[i * a_row + q + s]), block[s], sum[i]);
+            }
+        }
+        for (int i = 0; i < kCount; ++i) store_partial(c + i * c_row + w, sum[i], columns);
+    }
+}
+
+template <class E>
+void thin_turned_rows(int64_t rows, const Source& b, const float* a, int64_t a_row, float* c, int64_t c_row, bool on) {
+    switch (rows) {
+        case 1:
+            return thin_turned<1, E>(b, a, a_row, c, c_row, on);
+        case 2:
+            return thin_turned<2, E>(b, a, a_row, c, c_row, on);
+        case 3:
+            return thin_turned<3, E>(b, a, a_row, c, c_row, on);
+        default:
+            return thin_turned<4, E>(b, a, a_row, c, c_row, on);
+    }
+}
+
+// B f32 with adjacent columns, read where it lies, many vectors of a row at once to hide the chains' latency.
+template <int kCount>
+void thin_straight(const Source& b, const float* a, int64_t a_row, float* c, int64_t c_row, bool continue_chain) {
+    constexpr int kWide = kCount == 1 ? 8 : 4;
+    const auto* source = static_cast<const float*>(b.first);
+    int64_t w = 0;
+    for (; w + kWide * kLanes <= b.width; w += kWide * kLanes) {
+        micro_kernel<kCount, kWide>(b.depth, a, a_row, 1, source + w, b.q_stride, c + w, c_row, kWide * kLanes,
+                                    continue_chain);
+    }
+    for (; w + kLanes <= b.width; w += kLanes) {
+        micro_kernel<kCount, 1>(b.depth, a, a_row, 1, source + w, b.q_stride, c + w, c_row, kLanes, continue_chain);
+    }
+    if (w == b.width) return;
+    const int columns = static_cast<int>(b.width - w);  // a whole vector could reach past the matrix
+    Vec sum[kCount];
+    for (int i = 0; i < kCount; ++i) sum[i] = continue_chain ? load_partial(c + i * c_row + w, columns) : zero();
+    for (int64_t q = 0; q < b.depth; ++q) {
+        const Vec right = load_partial(source + q * b.q_stride + w, columns);
+        for (int i = 0; i < kCount; ++i) sum[i] = fma(broadcast(a[i * a_row + q]), right, sum[i]);
+    }
+    for (int i = 0; i < kCount; ++i) store_partial(c + i * c_row + w, sum[i], columns);
+}
+
+// A tile of few rows. False where the layout of B has no thin path.
+bool thin(Element b_type, const Source& b, int64_t rows, const float* a, float* c, int64_t c_row, bool continue_chain) {
+    const int64_t a_row = b.depth;
+    if (b.q_stride == 1) {
+        switch (b_type) {
+            case Element::f32:
+                thin_turned_rows<F32>(rows, b, a, a_row, c, c_row, continue_chain);
+                break;
+            case Element::bf16:
+                thin_turned_rows<Bf16>(rows, b, a, a_row, c, c_row, continue_chain);
+                break;
+            case Element::f16:
+                thin_turned_rows<F16>(rows, b, a, a_row, c, c_row, continue_chain);
+                break;
+        }
+        return true;
+    }
+    if (b.w_stride != 1 || b_type != Element::f32) return false;
+    switch (rows) {
+        case 1:
+            thin_straight<1>(b, a, a_row, c, c_row, continue_chain);
+            break;
+        case 2:
+            thin_straight<2>(b, a, a_row, c, c_row, continue_chain);
+            break;
+        case 3:
+            thin_straight<3>(b, a, a_row, c, c_row, continue_chain);
+            break;
+        default:
+            thin_straight<4>(b, a, a_row, c, c_row, continue_chain);
+            break;
+    }
+    return true;
+}
+
+Source part_of_b(const Gemm& g, int64_t batch, int64_t column, int64_t columns, int64_t q, int64_t depth) {
+    const int64_t first = batch * g.b_batch + column * g.b_column + q * g.b_row;
+    return {element(g.b, g.b_type, first), g.b_column, g.b_row, columns, depth};
+}
+Source part_of_a(const Gemm& g, int64_t batch, int64_t row, int64_t rows, int64_t q, int64_t depth) {
+    const int64_t first = batch * g.a_batch + row * g.a_row + q * g.a_column;
+    return {element(g.a, g.a_type, first), g.a_row, g.a_column, rows, depth};
+}
+
+// Where the parts of a tile's scratch begin.
+struct Layout {
+    int64_t packed_b, packed_a, chains, size;
+};
+Layout layout_of(const GemmTile& t) {
+    const int64_t depth = min(kDepth, t.k_count);
+    Layout l{};
+    l.packed_a = t.packed_b != nullptr ? 0 : packed_size(kColumns, t.columns, depth);
+    l.chains = l.packed_a + packed_size(kRows, min(kSliverRows, t.rows), depth);
+    l.size = l.chains + (chains_in_place(*t.product) ? 0 : t.rows * t.columns);
+    return l;
+}
+
+// One step of k for all rows of the tile.
+void one_step(const GemmTile& t, const Layout& l, int64_t batch, int64_t q, int64_t depth, float* chains,
+              int64_t chains_row) {
+    const Gemm& g = *t.product;
+    const bool on = q > 0 || g.store == Store::continue_chain;
+    const Source b = part_of_b(g, batch, t.column, t.columns, q, depth);
+    float* packed_a = t.scratch + l.packed_a;
+    if (t.rows <= kFewRows && t.packed_b == nullptr &&
+        (b.q_stride == 1 || (b.w_stride == 1 && g.b_type == Element::f32))) {
+        for (int64_t i = 0; i < t.rows; ++i) {
+            const Source a = part_of_a(g, batch, t.row + i, 1, q, depth);
+            pack_row(g.a_type, a.first, a.q_stride, depth, packed_a + i * depth);
+        }
+        thin(g.b_type, b, t.rows, packed_a, chains, chains_row, on);
+        return;
+    }
+    const float* packed_b = t.packed_b;
+    if (packed_b == nullptr) {
+        pack<kColumns>(g.b_type, b, t.scratch + l.packed_b);
+        packed_b = t.scratch + l.packed_b;
+    }
+    for (int64_t i = 0; i < t.rows; i += kSliverRows) {
+        const int64_t rows = min(kSliverRows, t.rows - i);
+        pack<kRows>(g.a_type, part_of_a(g, batch, t.row + i, rows, q, depth), packed_a);
+        multiply({rows, t.columns, depth, packed_a, 1, kRows, panel_stride(kRows, depth), packed_b, kColumns,
+                  panel_stride(kColumns, depth), chains + i * chains_row, chains_row, on});
+    }
+}
+
 void one_product(const GemmTile& t, int64_t batch) {
     const Gemm& g = *t.product;
-    const bool in_place = g.c_type == Element::f32 && g.store != Store::add;
-    float* packed_b = t.scratch;
-    float* packed_a = packed_b + round_up(t.columns, kColumns) * min(kDepth, g.k) + kSlack;
-    float* chains = packed_a + round_up(min(kSliverRows, t.rows), kRows) * min(kDepth, g.k) + kSlack;
+    const Layout l = layout_of(t);
+    float* chains = t.scratch + l.chains;
     int64_t chains_row = t.columns;
-    if (in_place) {
+    if (chains_in_place(g)) {
         chains = static_cast<float*>(g.c) + batch * g.c_batch + t.row * g.c_row + t.column;
         chains_row = g.c_row;
     }
-    for (int64_t q = 0; q == 0 || q < g.k; q += kDepth) {
-        const int64_t depth = min(kDepth, g.k - q);
-        const int64_t b_first = batch * g.b_batch + t.column * g.b_column + q * g.b_row;
-        pack<kColumns>(g.b_type, {element(g.b, g.b_type, b_first), g.b_column, g.b_row, t.columns, depth}, packed_b);
-        for (int64_t i = 0; i < t.rows; i += kSliverRows) {
-            const int64_t rows = min(kSliverRows, t.rows - i);
-            const int64_t a_first = batch * g.a_batch + (t.row + i) * g.a_row + q * g.a_column;
-            pack<kRows>(g.a_type, {element(g.a, g.a_type, a_first), g.a_row, g.a_column, rows, depth}, packed_a);
-            multiply_packed({rows, t.columns, depth, packed_a, packed_b, chains + i * chains_row, chains_row,
-                             q > 0 || g.store == Store::continue_chain});
-        }
+    const int64_t end = t.k_first + t.k_count;
+    for (int64_t q = t.k_first; q == t.k_first || q < end; q += kDepth) {  // once where k = 0: the chains are +0
+        one_step(t, l, batch, q, min(kDepth, end - q), chains, chains_row);
     }
-    if (!in_place || g.bias != nullptr) finish(t, batch, chains, chains_row);
+    const bool finished = end == g.k;
+    if (finished && (!chains_in_place(g) || g.bias != nullptr)) finish(t, batch, chains, chains_row);
 }
 
 }  // namespace
@@ -183,10 +363,17 @@ GemmBlocks gemm_blocks() {
     return {kRows, kColumns, kDepth};
 }
 
-int64_t gemm_scratch(int64_t rows, int64_t columns, int64_t k) {
-    const int64_t depth = min(kDepth, k);
-    return (round_up(columns, kColumns) + round_up(min(kSliverRows, rows), kRows)) * depth + rows * columns +
-           3 * kSlack;
+int64_t gemm_scratch(const GemmTile& tile) {
+    return layout_of(tile).size;
+}
+
+int64_t gemm_packed_b(int64_t columns, int64_t depth) {
+    return packed_size(kColumns, columns, depth);
+}
+
+void gemm_pack_b(const Gemm& g, int64_t batch, int64_t column, int64_t columns, int64_t q, int64_t depth,
+                 float* packed) {
+    pack<kColumns>(g.b_type, part_of_b(g, batch, column, columns, q, depth), packed);
 }
 
 void gemm_tile(const GemmTile& t) {

@@ -30,17 +30,25 @@ struct Gemm {
     const float* bias = nullptr;
 };
 
-// The sizes that a set's kernel works in: tiles are multiples of rows and columns, and k goes in steps of depth.
+// The sizes that a set's kernel works in: slivers of rows, panels of columns, and how far k goes in one step.
 struct GemmBlocks {
     int64_t rows, columns, depth;
 };
 
-// One tile of C, by one thread: products [batch, batch + batches), rows [row, row + rows), columns likewise.
-// `scratch` holds gemm_scratch(rows, columns, k) floats at a 64-byte boundary.
+// One tile of C, by one thread: products [batch, batch + batches), rows [row, row + rows), columns and k likewise.
+// A tile that starts behind k = 0 continues the chains in C. `packed_b`, when not null, is gemm_pack_b's result for
+// these columns and this k (one batch, at most `depth` of k). `scratch` holds gemm_scratch(tile) floats, 64-byte
+// aligned.
 struct GemmTile {
     const Gemm* product;
-    int64_t batch, batches, row, rows, column, columns;
+    int64_t batch, batches, row, rows, column, columns, k_first, k_count;
+    const float* packed_b;
     float* scratch;
 };
+
+// Whether the chains can grow in C itself, so that k may be cut into steps from outside.
+constexpr bool chains_in_place(const Gemm& g) {
+    return g.c_type == Element::f32 && g.store != Store::add;
+}
 
 }  // namespace tenon::cpu

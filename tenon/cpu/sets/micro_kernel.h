@@ -25,7 +25,7 @@ constexpr int kRows = 6, kVectors = 1;
 constexpr int kRows = 2, kVectors = 1;
 #endif
 constexpr int kColumns = kVectors * kLanes;
-static_assert(kVectors <= 2, "multiply and multiply_packed end with a panel of one vector");
+static_assert(kVectors <= 2, "multiply_panels ends with a panel of one vector");
 
 // One block: MR rows, NV vectors; `columns` in (16 * (NV - 1), 16 * NV].
 template <int MR, int NV>
@@ -82,7 +82,7 @@ TENON_INLINE void micro_kernel(int64_t k, const float* a, int64_t a_row, int64_t
     }
 }
 
-// Rows left over: 1 to MR of them. `a_step` is the distance from one block of rows to the next in A.
+// Rows left over: 1 to MR of them.
 template <int MR, int NV>
 TENON_INLINE void multiply_rows(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k, const float* b,
                                 int64_t b_k, float* c, int64_t c_row, int columns, bool continue_chain) {
@@ -93,70 +93,53 @@ TENON_INLINE void multiply_rows(int64_t rows, int64_t k, const float* a, int64_t
     }
 }
 
-// One panel of B against all rows of A, so that the panel stays in the nearest cache.
-template <int NV>
-TENON_INLINE void multiply_panel(int64_t rows, int64_t k, const float* a, int64_t a_row, int64_t a_k, int64_t a_step,
-                                 const float* b, int64_t b_k, float* c, int64_t c_row, int columns,
-                                 bool continue_chain) {
-    int64_t i = 0;
-    for (; i + kRows <= rows; i += kRows, a += a_step) {
-        micro_kernel<kRows, NV>(k, a, a_row, a_k, b, b_k, c + i * c_row, c_row, columns, continue_chain);
-    }
-    if (i < rows) {
-        multiply_rows<kRows - 1, NV>(rows - i, k, a, a_row, a_k, b, b_k, c + i * c_row, c_row, columns, continue_chain);
-    }
-}
-
-// A product of any size, A and B where they lie: B's rows are b_k apart, and readable to the next 16 columns.
+// A product of any size. A is read in slivers of kRows rows, a_sliver apart; B in panels of kColumns columns, b_panel
+// apart and readable to the next 16 columns.
+//   where the matrices lie:  a_row, a_k their strides, a_sliver = kRows * a_row; b_k B's row stride, b_panel = kColumns
+//   packed:                  a_row = 1, a_k = kRows; b_k = kColumns
 struct Product {
     int64_t rows, columns, k;
     const float* a;
-    int64_t a_row, a_k;
+    int64_t a_row, a_k, a_sliver;
     const float* b;
-    int64_t b_k;
+    int64_t b_k, b_panel;
     float* c;
     int64_t c_row;
     bool continue_chain;
 };
-static inline void multiply(const Product& p) {
-    int64_t j = 0;
-    for (; p.columns - j > kColumns - kLanes; j += kColumns) {
-        const int64_t left = p.columns - j;
-        multiply_panel<kVectors>(p.rows, p.k, p.a, p.a_row, p.a_k, kRows * p.a_row, p.b + j, p.b_k, p.c + j, p.c_row,
-                                 static_cast<int>(left < kColumns ? left : kColumns), p.continue_chain);
+
+// One panel of B against all rows of A, so that the panel stays in the nearest cache. The strides come as arguments
+// once more, because constants make a better loop.
+template <int NV>
+TENON_INLINE void multiply_panel(const Product& p, int64_t a_row, int64_t a_k, int64_t b_k, const float* b, float* c,
+                                 int columns) {
+    int64_t i = 0;
+    const float* a = p.a;
+    for (; i + kRows <= p.rows; i += kRows, a += p.a_sliver) {
+        micro_kernel<kRows, NV>(p.k, a, a_row, a_k, b, b_k, c + i * p.c_row, p.c_row, columns, p.continue_chain);
     }
-    if constexpr (kVectors > 1) {
-        if (j < p.columns) {
-            multiply_panel<1>(p.rows, p.k, p.a, p.a_row, p.a_k, kRows * p.a_row, p.b + j, p.b_k, p.c + j, p.c_row,
-                              static_cast<int>(p.columns - j), p.continue_chain);
-        }
+    if constexpr (kRows > 1) {
+        if (i == p.rows) return;
+        multiply_rows<kRows - 1, NV>(p.rows - i, p.k, a, a_row, a_k, b, b_k, c + i * p.c_row, p.c_row, columns,
+                                     p.continue_chain);
     }
 }
 
-// The same with A packed in slivers [k][kRows], one after another, and B in panels [k][kColumns]. Strides are
-// constants.
-struct PackedProduct {
-    int64_t rows, columns, k;
-    const float* a;
-    const float* b;
-    float* c;
-    int64_t c_row;
-    bool continue_chain;
-};
-static inline void multiply_packed(const PackedProduct& p) {
+TENON_INLINE void multiply_panels(const Product& p, int64_t a_row, int64_t a_k, int64_t b_k) {
     int64_t j = 0;
-    const float* panel = p.b;
-    for (; p.columns - j > kColumns - kLanes; j += kColumns, panel += p.k * kColumns) {
+    const float* b = p.b;
+    for (; p.columns - j > kColumns - kLanes; j += kColumns, b += p.b_panel) {
         const int64_t left = p.columns - j;
-        multiply_panel<kVectors>(p.rows, p.k, p.a, 1, kRows, p.k * kRows, panel, kColumns, p.c + j, p.c_row,
-                                 static_cast<int>(left < kColumns ? left : kColumns), p.continue_chain);
+        multiply_panel<kVectors>(p, a_row, a_k, b_k, b, p.c + j, static_cast<int>(left < kColumns ? left : kColumns));
     }
     if constexpr (kVectors > 1) {
-        if (j < p.columns) {
-            multiply_panel<1>(p.rows, p.k, p.a, 1, kRows, p.k * kRows, panel, kColumns, p.c + j, p.c_row,
-                              static_cast<int>(p.columns - j), p.continue_chain);
-        }
+        if (j < p.columns) multiply_panel<1>(p, a_row, a_k, b_k, b, p.c + j, static_cast<int>(p.columns - j));
     }
+}
+
+static inline void multiply(const Product& p) {
+    if (p.a_row == 1 && p.a_k == kRows && p.b_k == kColumns) return multiply_panels(p, 1, kRows, kColumns);
+    multiply_panels(p, p.a_row, p.a_k, p.b_k);
 }
 
 }  // namespace tenon::cpu::TENON_CPU_SET
