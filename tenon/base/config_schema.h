@@ -19,14 +19,14 @@ struct ConfigKey {
     std::string_view name;
     ConfigType type = ConfigType::integer;
     // Null: none, the program decides (its doc says how); a value that must be given has required set.
-    Json fallback;
-    std::string_view doc;
+    Json fallback = {};
+    std::string_view doc = {};
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
-    std::vector<std::string_view> choices;
+    std::vector<std::string_view> choices = {};
     bool required = false;
     // Another spelling of the same key; giving both is an error.
-    std::string_view alias;
+    std::string_view alias = {};
 };
 
 // The values of one section after defaults.

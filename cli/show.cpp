@@ -1,0 +1,107 @@
+// tenon show: a run's record, in short, as JSON, or its digests.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "tenon/base/files.h"
+#include "tenon/base/number.h"
+#include "tenon/io/checkpoint.h"
+#include "tenon/run/digest_ledger.h"
+#include "tenon/run/event_log.h"
+#include "tenon/run/run_folder.h"
+
+namespace tenon::cli {
+
+namespace {
+
+using base::Json;
+
+// step, loss, gradients, parameters; record 0 has parameters only.
+void print_digests(const std::string& run_path) {
+    for (const run::DigestRecord& record : run::read_digests(base::join_path(run_path, "digests.bin"))) {
+        const bool has_loss = record.step > 0;
+        std::printf("%lld\t%s\t%s\t%s\n", static_cast<long long>(record.step),
+                    has_loss ? base::shortest(record.loss).c_str() : "-",
+                    has_loss ? run::to_hex(record.gradients).c_str() : "-", run::to_hex(record.parameters).c_str());
+    }
+}
+
+Json summary(const std::string& run_path) {
+    Json all = run::read_record(run_path);
+    Json losses = Json::array();
+    Json validation;
+    for (const Json& event : run::read_events(base::join_path(run_path, "events.jsonl"))) {
+        const std::string& kind = event.at("event").string();
+        if (kind == "step") losses.push(event.at("loss"));
+        if (kind == "validation") validation = event;
+    }
+    Json checkpoints = Json::array();
+    for (const int64_t step : io::committed_steps(base::join_path(run_path, "checkpoints"))) checkpoints.push(step);
+    all.set("losses", std::move(losses));
+    all.set("validation", std::move(validation));
+    all.set("checkpoints", std::move(checkpoints));
+    return all;
+}
+
+void print_section(const Json& config, const Json& origins) {
+    for (const auto& [section, keys] : config.object_value()) {
+        for (const auto& [key, value] : keys.object_value()) {
+            if (value.is_null()) continue;
+            const std::string name = section + "." + key;
+            std::printf("  %-34s %-18s %s\n", name.c_str(), value.dump().c_str(),
+                        origins.at(section).at(key).string().c_str());
+        }
+    }
+}
+
+void print_summary(const std::string& run_path) {
+    const Json all = summary(run_path);
+    const Json& outcome = all.at("outcome");
+    std::printf("%s: %s after step %lld\n", run_path.c_str(), outcome.at("state").string().c_str(),
+                static_cast<long long>(outcome.at("step").integer()));
+    const auto& losses = all.at("losses").array_value();
+    if (!losses.empty()) {
+        std::printf("training loss    %s -> %s\n", base::fixed(losses.front().real(), 4).c_str(),
+                    base::fixed(losses.back().real(), 4).c_str());
+    }
+    const Json& validation = all.at("validation");
+    if (!validation.is_null()) {
+        std::printf("validation       %s nats/token, %s bits/byte\n",
+                    base::fixed(validation.at("nats_per_token").real(), 4).c_str(),
+                    base::fixed(validation.at("bits_per_byte").real(), 4).c_str());
+    }
+    std::printf("tier             %s, %lld leaves\n", all.at("contract").at("tier").string().c_str(),
+                static_cast<long long>(all.at("contract").at("leaves").integer()));
+    std::printf("checkpoints      %s\n", all.at("checkpoints").dump().c_str());
+    std::printf("configuration    (value, and where it is from)\n");
+    print_section(all.at("config"), all.at("origins"));
+}
+
+}  // namespace
+
+void add_show(base::CommandLine& line) {
+    struct Arguments {
+        std::string run;
+        bool json = false;
+        bool digests = false;
+    };
+    const auto arguments = std::make_shared<Arguments>();
+    line.add("show", "What a run was and what came of it.", "tenon show runs/bible-1 --digests")
+        .positional("RUN", &arguments->run, "the run's folder")
+        .flag("--json", &arguments->json, "the whole record as JSON")
+        .flag("--digests", &arguments->digests, "only step, loss, gradient digest, parameter digest, tab-separated")
+        .action([arguments] {
+            if (arguments->digests) {
+                print_digests(arguments->run);
+            } else if (arguments->json) {
+                std::printf("%s\n", summary(arguments->run).pretty().c_str());
+            } else {
+                print_summary(arguments->run);
+            }
+            return 0;
+        });
+}
+
+}  // namespace tenon::cli
