@@ -9,9 +9,13 @@
 namespace tenon::cpu {
 
 // One line per family: declared here, called below. Each lives in register_<family>.cpp.
+void register_attention();
 void register_creation();
+void register_digest();
 void register_elementwise();
 void register_indexing();
+void register_linear_cross_entropy();
+void register_optimizer();
 void register_random();
 void register_reductions();
 
@@ -29,9 +33,13 @@ void register_kernels() {
     std::call_once(once, [] {
         ops::slots().run_cpu = run_checked;
         register_host_copies();
+        register_attention();
         register_creation();
+        register_digest();
         register_elementwise();
         register_indexing();
+        register_linear_cross_entropy();
+        register_optimizer();
         register_random();
         register_reductions();
     });
