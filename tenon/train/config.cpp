@@ -262,6 +262,15 @@ RunConfig recorded_run_config(const Json& values, const std::string& where) {
     return resolve(document);
 }
 
+ConfigSection recorded_model_config(const Json& values, const std::string& where) {
+    const base::Place place{where, 0, 0};
+    base::TomlTable table(place, "model");
+    for (const auto& [key, value] : values.object_value()) {
+        if (!value.is_null()) table.set({key}, to_toml(value, place, "model." + key));
+    }
+    return models::read_model_config(table);
+}
+
 int64_t default_leaves(int64_t sequences, int64_t length) {
     int64_t leaves = 1;
     while (sequences % (2 * leaves) == 0 && sequences / (2 * leaves) * length >= 512) leaves *= 2;

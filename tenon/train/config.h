@@ -22,6 +22,9 @@ RunConfig read_run_config(const std::string& path, const std::vector<std::string
 // The configuration that a run recorded: values_json() of it. `where` names the file in errors.
 RunConfig recorded_run_config(const base::Json& values, const std::string& where);
 
+// The same for a [model] section alone: {"model_type": …, …}.
+base::ConfigSection recorded_model_config(const base::Json& values, const std::string& where);
+
 // The default number of leaves: the largest power of two that divides `sequences` and leaves at least 512 tokens a
 // leaf; at least 1.
 int64_t default_leaves(int64_t sequences, int64_t length);

@@ -1,0 +1,42 @@
+// What an entry calls an error is one: its type, its op, its message. And every entry is whole.
+#include <gtest/gtest.h>
+
+#include "tenon/base/error.h"
+#include "tenon/ops/table.h"
+#include "tests/table/samples.h"
+
+namespace tenon::tests {
+
+namespace {
+
+TEST(Table, EveryEntryIsWhole) {
+    prepare();
+    for (const ops::Op& op : ops::table().all()) EXPECT_NO_THROW(op.check_complete());
+}
+
+TEST(Table, AnEntryWithoutSamplesIsRefused) {
+    ops::Op op("bare(x)");
+    op.doc("Nothing.").math([](ops::Expr x) { return x; });
+    EXPECT_THROW(op.check_complete(), Error);
+}
+
+TEST(Table, ErrorsAreAsStated) {
+    prepare();
+    for (const ops::Op& op : ops::table().all()) {
+        for (const ops::ErrorSample& error : op.error_list()) {
+            const ops::Sample sample{error.inputs, error.attributes};
+            const TableCall call{&op, &sample, op.name()};
+            try {
+                run(call, make_inputs(sample, DType::f32, Layout::contiguous));
+                ADD_FAILURE() << op.name() << " took an input that should be an error: " << error.message;
+            } catch (const Error& thrown) {
+                EXPECT_NE(std::string(thrown.what()).find(error.message), std::string::npos)
+                    << op.name() << " said: " << thrown.what() << "\nexpected in it: " << error.message;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+}  // namespace tenon::tests
