@@ -1,0 +1,213 @@
+"""A run from its configuration to its text; interrupted, killed, resumed; and what the user sees when input is bad."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import CliTest, PROGRAM
+
+
+def sets_of_this_machine():
+    facts = json.loads(subprocess.run([PROGRAM, "doctor", "--json"], capture_output=True, check=True).stdout)
+    return facts["instruction_sets"]
+
+
+class Training(CliTest):
+    def test_a_run_prints_its_losses_text_and_path(self):
+        out = self.succeed("train", "tiny.toml")
+        for part in ("training loss", "nats/token", "bits/byte", "of the f32 peak", "runs/tiny-1"):
+            self.assertIn(part, out)
+        self.assertIn("runs/tiny-2", self.succeed("train", "tiny.toml", "--set", "train.steps=2"))
+
+    def test_the_same_bits_for_threads_leaf_orders_sets_and_processes(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--threads", "1")
+        expected = self.digests("a")
+        self.assertEqual(len(expected.splitlines()), 31)
+        variants = [(["--threads", "3"], {}), (["--threads", "2", "--set", "batch.leaf_order=descending"], {}),
+                    (["--set", "batch.leaf_order=bit-reversed"], {})]
+        variants += [([], {"TENON_CPU": name}) for name in sets_of_this_machine() if name != "plain"]
+        for number, (arguments, environment) in enumerate(variants):
+            run = f"v{number}"
+            self.succeed("train", "tiny.toml", "--run", run, *arguments, environment=environment)
+            self.assertEqual(self.digests(run), expected, (arguments, environment))
+
+    def test_another_seed_gives_other_bits(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        self.succeed("train", "tiny.toml", "--run", "b", "--set", "train.steps=2", "--set", "train.seed=4")
+        self.assertNotEqual(self.digests("a"), self.digests("b"))
+
+    def test_two_runs_differ_only_under_host(self):
+        records = []
+        for run in ("a", "b"):
+            self.succeed("train", "tiny.toml", "--run", run, "--set", "train.steps=3")
+            record = json.loads((self.folder / run / "run.json").read_text())
+            del record["host"]
+            records.append(record)
+        self.assertEqual(*records)
+        for key in ("config", "origins", "inputs", "contract", "build", "providers", "outcome"):
+            self.assertIn(key, records[0])
+
+    def test_events_name_the_samples_of_each_step(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=3")
+        steps = [e for e in map(json.loads, (self.folder / "a/events.jsonl").read_text().splitlines()) if e["event"] == "step"]
+        self.assertEqual([e["step"] for e in steps], [1, 2, 3])
+        seen = [s for e in steps for s in e["samples"]]
+        self.assertEqual(len(seen), 24)
+        self.assertEqual(len(set(seen)), 24)
+
+    def test_generation_is_keyed_by_its_seed(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=3")
+        one = self.succeed("generate", "a", "--prompt", "abc", "--tokens", "50", "--seed", "1")
+        self.assertTrue(one.startswith("abc"))
+        self.assertEqual(one, self.succeed("generate", "a", "--prompt", "abc", "--tokens", "50", "--seed", "1", "--threads", "1"))
+        self.assertNotEqual(one, self.succeed("generate", "a", "--prompt", "abc", "--tokens", "50", "--seed", "2"))
+
+
+class Interruption(CliTest):
+    def start(self, run):
+        return subprocess.Popen([PROGRAM, "train", "tiny.toml", "--run", run], cwd=self.folder,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def wait_for_step(self, run, step):
+        events = self.folder / run / "events.jsonl"
+        while True:
+            if events.exists() and events.read_text().count('"event":"step"') >= step:
+                return
+            time.sleep(0.005)
+
+    def slow_down(self):
+        """Steps long enough to be interrupted."""
+        config = (self.folder / "tiny.toml").read_text().replace("sequences = 8", "sequences = 64")
+        self.write("tiny.toml", config)
+        self.write("text.txt", __import__("harness").words(2500))
+
+    def unbroken(self):
+        self.succeed("train", "tiny.toml", "--run", "whole")
+        return self.digests("whole"), self.samples("whole")
+
+    def samples(self, run):
+        lines = (self.folder / run / "events.jsonl").read_text().splitlines()
+        return [e["samples"] for e in map(json.loads, lines) if e["event"] == "step"]
+
+    def test_signals_finish_the_step_and_resume_continues_exactly(self):
+        self.slow_down()
+        expected = self.unbroken()
+        for number, (sent, code) in enumerate([(signal.SIGINT, 130), (signal.SIGTERM, 143)]):
+            run = f"s{number}"
+            process = self.start(run)
+            self.wait_for_step(run, 7)
+            process.send_signal(sent)
+            process.wait()
+            self.assertEqual(process.returncode, code, process.stderr.read().decode())
+            process.stderr.close()
+            self.assertLess(len(self.digests(run).splitlines()), 31)
+            self.succeed("resume", run, "--threads", "1")
+            self.assertEqual((self.digests(run), self.samples(run)), expected)
+
+    def test_a_killed_run_continues_exactly(self):
+        self.slow_down()
+        expected = self.unbroken()
+        for number, step in enumerate([1, 6, 13]):
+            run = f"k{number}"
+            process = self.start(run)
+            self.wait_for_step(run, step)
+            process.kill()
+            process.wait()
+            process.stderr.close()
+            self.succeed("resume", run, "--threads", str(1 + number))
+            self.assertEqual((self.digests(run), self.samples(run)), expected, f"killed after step {step}")
+
+    def test_a_finished_run_stays_as_it_is(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=6")
+        before = self.digests("a")
+        self.succeed("resume", "a")
+        self.assertEqual(self.digests("a"), before)
+
+    def test_changed_data_is_refused(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        text = (self.folder / "text.txt").read_text()
+        self.write("text.txt", ("z" if text[0] != "z" else "y") + text[1:])
+        done = self.command("resume", "a")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(b"text", done.stderr)
+
+
+class BadInput(CliTest):
+    def expect(self, code, message, *arguments, **options):
+        done = self.command(*arguments, **options)
+        text = done.stderr.decode(errors="replace")
+        self.assertEqual(done.returncode, code, text)
+        self.assertIn(message, text)
+
+    def train(self, code, message, **changes):
+        config = (self.folder / "tiny.toml").read_text()
+        for old, new in changes.get("replace", []):
+            self.assertIn(old, config)
+            config = config.replace(old, new)
+        self.write("bad.toml", config)
+        self.expect(code, message, "train", "bad.toml", "--run", "never")
+        self.assertFalse((self.folder / "never" / "run.json").exists())
+
+    def test_configurations(self):
+        for code, message, old, new in [
+            (2, 'nearest is "learning_rate"', "learning_rate", "learning_rat"),
+            (2, "bad.toml:27", "steps = 30", 'steps = "many"'),
+            (2, "learning_rate", "learning_rate = 4e-3", 'learning_rate = "fast"'),
+            (2, "num_attention_heads", "num_attention_heads = 2", "num_attention_heads = 3"),
+            (2, "num_key_value_heads", "num_attention_heads = 2\nnum_key_value_heads = 1",
+             "num_attention_heads = 2\nnum_key_value_heads = 3"),
+            (2, "power of two", "leaves = 4", "leaves = 3"),
+            (2, "batch.leaves", "leaves = 4", "leaves = 16"),
+            (2, "at least 1", "steps = 30", "steps = 0"),
+            (2, 'nearest is "llama"', '"llama"', '"lama"'),
+            (2, "needs the key", 'path = "text.txt"', ""),
+            (2, "warmup_steps", "warmup_steps = 5", "warmup_steps = 50"),
+            (2, "bad.toml:3", "[model]\nmodel_type", "[model]\nmodel_type = \nx"),
+            (3, "absent.txt", '"text.txt"', '"absent.txt"'),
+            (2, "tensor parallelism", "[checkpoint]", "[numerics]\nk_blocks = 2\n\n[checkpoint]"),
+        ]:
+            with self.subTest(new=new):
+                self.train(code, message, replace=[(old, new)])
+
+    def test_texts(self):
+        for code, message, text in [(3, "empty", b""), (3, "UTF-8", b"abc \xff\xfe def" * 400), (3, "text.txt", b"a b c\n" * 3)]:
+            with self.subTest(text=text[:12]):
+                self.write("text.txt", text)
+                self.train(code, message)
+
+    def test_commands(self):
+        self.expect(2, "bogus", "train", "tiny.toml", "--bogus")
+        self.expect(3, "absent.toml", "train", "absent.toml")
+        self.expect(3, "no such run", "resume", "absent")
+        self.expect(3, "no such run", "show", "absent")
+        self.expect(2, "", "generate", "a")
+        self.expect(2, "TENON_CPU", "doctor", environment={"TENON_CPU": "sse9"})
+        self.expect(2, "", "frobnicate")
+
+    def test_a_folder_with_a_run_is_not_overwritten(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        before = self.digests("a")
+        self.expect(2, "holds a run already", "train", "tiny.toml", "--run", "a")
+        self.assertEqual(self.digests("a"), before)
+
+    def test_help_has_an_example_for_every_command(self):
+        for command in (["train"], ["resume"], ["generate"], ["show"], ["doctor"], ["tokenizer", "train"],
+                        ["tokenizer", "encode"], ["tokenizer", "decode"]):
+            self.assertIn("tenon " + " ".join(command), self.succeed(*command, "--help"))
+
+
+class Tokenizer(CliTest):
+    def test_encode_and_decode_round_trip(self):
+        self.succeed("tokenizer", "train", "text.txt", "--vocab-size", "300", "--out", "t.json")
+        text = "some words, naïve 🙂 text"
+        ids = self.succeed("tokenizer", "encode", "t.json", "--text", text)
+        self.assertEqual(self.succeed("tokenizer", "decode", "t.json", "--ids", ids), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
