@@ -20,6 +20,7 @@ constexpr int64_t kDepth = 384, kSliverRows = kRows * 24;
 // Between one panel and the next: keeps a power of two from sending every panel to the same cache sets, and takes what
 // a whole-vector store spills past the end.
 constexpr int64_t kGap = 32;
+constexpr int64_t kAhead = 4;  // rows that packing asks for ahead of reading
 
 int64_t min(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -30,16 +31,37 @@ struct F32 {
     using Type = float;
     static TENON_INLINE Vec whole(const float* p) { return load(p); }
     static TENON_INLINE Vec part(const float* p, int n) { return load_partial(p, n); }
+    static constexpr int kSteps = kTurn;
+    template <int kCount>
+    static TENON_INLINE void turned(const float* p, int64_t stride, Vec* columns) {
+        load_turned<kCount>(p, stride, columns);
+    }
 };
+// 16-bit types convert whole vectors, so they turn 16 columns at a time on every set.
+template <class E, int kCount>
+TENON_INLINE void convert_turned(const uint16_t* p, int64_t stride, Vec* columns) {
+    for (int i = 0; i < kLanes; ++i) columns[i] = i < kCount ? E::whole(p + i * stride) : zero();
+    transpose(columns);
+}
 struct Bf16 {
     using Type = uint16_t;
     static TENON_INLINE Vec whole(const uint16_t* p) { return load_bf16(p); }
     static TENON_INLINE Vec part(const uint16_t* p, int n) { return load_bf16_partial(p, n); }
+    static constexpr int kSteps = kLanes;
+    template <int kCount>
+    static TENON_INLINE void turned(const uint16_t* p, int64_t stride, Vec* columns) {
+        convert_turned<Bf16, kCount>(p, stride, columns);
+    }
 };
 struct F16 {
     using Type = uint16_t;
     static TENON_INLINE Vec whole(const uint16_t* p) { return load_f16(p); }
     static TENON_INLINE Vec part(const uint16_t* p, int n) { return load_f16_partial(p, n); }
+    static constexpr int kSteps = kLanes;
+    template <int kCount>
+    static TENON_INLINE void turned(const uint16_t* p, int64_t stride, Vec* columns) {
+        convert_turned<F16, kCount>(p, stride, columns);
+    }
 };
 
 // Packing: element (w, q) of the source, w along rows of A or columns of B, goes to
@@ -63,38 +85,48 @@ template <int kWidth, class E>
 TENON_INLINE void pack_adjacent(const Source& s, float* packed) {
     const auto* source = static_cast<const typename E::Type*>(s.first);
     constexpr int kStep = kWidth < kLanes ? kWidth : kLanes;
+    const int64_t stride = panel_stride(kWidth, s.depth), ahead = kAhead * s.q_stride;
     for (int64_t q = 0; q < s.depth; ++q) {
         const typename E::Type* row = source + q * s.q_stride;
-        for (int64_t w = 0; w < s.width; w += kStep) {
-            float* to = packed + w / kWidth * panel_stride(kWidth, s.depth) + q * kWidth + w % kWidth;
-            const int64_t left = s.width - w;
-            store(to, left >= kLanes ? E::whole(row + w) : E::part(row + w, static_cast<int>(left)));
+        float* panel = packed + q * kWidth;
+        int64_t w = 0;
+        for (; w + kWidth <= s.width && w + kLanes <= s.width; w += kWidth, panel += stride) {
+            __builtin_prefetch(row + ahead + w);
+            for (int v = 0; v < kWidth; v += kStep) store(panel + v, E::whole(row + w + v));
+        }
+        for (; w < s.width; w += kStep) {
+            const int left = static_cast<int>(min(kLanes, s.width - w));
+            store(packed + w / kWidth * stride + q * kWidth + w % kWidth, E::part(row + w, left));
         }
     }
 }
 
-// q adjacent: 16 x 16 blocks turned in registers.
+// q adjacent: blocks turned in registers. Each row of the source is a stream too short for the hardware to follow, so
+// the next panel's lines are asked for ahead.
 template <int kWidth, class E>
 TENON_INLINE void pack_turned(const Source& s, float* packed) {
     const auto* source = static_cast<const typename E::Type*>(s.first);
     constexpr int kStep = kWidth < kLanes ? kWidth : kLanes;
     for (int64_t w = 0; w < s.width; w += kStep) {
         const int rows = static_cast<int>(min(kStep, s.width - w));
-        for (int64_t q = 0; q < s.depth; q += kLanes) {
+        float* panel = packed + w / kWidth * panel_stride(kWidth, s.depth) + w % kWidth;
+        int64_t q = 0;
+        if (rows == kStep) {
+            for (; q + E::kSteps <= s.depth; q += E::kSteps) {
+                const typename E::Type* from = source + w * s.w_stride + q;
+                for (int i = 0; i < kStep; ++i) __builtin_prefetch(from + (kStep + i) * s.w_stride);
+                Vec block[E::kSteps];
+                E::template turned<kStep>(from, s.w_stride, block);
+                for (int i = 0; i < E::kSteps; ++i) store(panel + (q + i) * kWidth, block[i]);
+            }
+        }
+        for (; q < s.depth; q += kLanes) {
             const int steps = static_cast<int>(min(kLanes, s.depth - q));
             const typename E::Type* from = source + w * s.w_stride + q;
-            float* to = packed + w / kWidth * panel_stride(kWidth, s.depth) + q * kWidth + w % kWidth;
             Vec block[kLanes];
-            if (rows == kStep && steps == kLanes) {
-                for (int i = 0; i < kStep; ++i) block[i] = E::whole(from + i * s.w_stride);
-                for (int i = kStep; i < kLanes; ++i) block[i] = zero();
-                transpose(block);
-                for (int i = 0; i < kLanes; ++i) store(to + i * kWidth, block[i]);
-            } else {
-                for (int i = 0; i < kLanes; ++i) block[i] = i < rows ? E::part(from + i * s.w_stride, steps) : zero();
-                transpose(block);
-                for (int i = 0; i < steps; ++i) store(to + i * kWidth, block[i]);
-            }
+            for (int i = 0; i < kLanes; ++i) block[i] = i < rows ? E::part(from + i * s.w_stride, steps) : zero();
+            transpose(block);
+            for (int i = 0; i < steps; ++i) store(panel + (q + i) * kWidth, block[i]);
         }
     }
 }
@@ -193,19 +225,21 @@ void thin_turned(const Source& b, const float* a, int64_t a_row, float* c, int64
         const int columns = static_cast<int>(min(kLanes, b.width - w));
         Vec sum[kCount];
         for (int i = 0; i < kCount; ++i) sum[i] = continue_chain ? load_partial(c + i * c_row + w, columns) : zero();
-        for (int64_t q = 0; q < b.depth; q += kLanes) {
+        int64_t q = 0;
+        if (columns == kLanes) {
+            for (; q + E::kSteps <= b.depth; q += E::kSteps) {
+                Vec block[E::kSteps];
+                E::template turned<kLanes>(source + w * b.w_stride + q, b.w_stride, block);
+#pragma GCC unroll 16
+                for (int s = 0; s < E::kSteps; ++s) {
+                    for (int i = 0; i < kCount; ++i) sum[i] = fma(broadcast(a[i * a_row + q + s]), block[s], sum[i]);
+                }
+            }
+        }
+        for (; q < b.depth; q += kLanes) {
             const int steps = static_cast<int>(min(kLanes, b.depth - q));
             const typename E::Type* from = source + w * b.w_stride + q;
             Vec block[kLanes];
-            if (columns == kLanes && steps == kLanes) {
-                for (int r = 0; r < kLanes; ++r) block[r] = E::whole(from + r * b.w_stride);
-                transpose(block);
-#pragma GCC unroll 16
-                for (int s = 0; s < kLanes; ++s) {
-                    for (int i = 0; i < kCount; ++i) sum[i] = fma(broadcast(a[i * a_row + q + s]), block[s], sum[i]);
-                }
-                continue;
-            }
             for (int r = 0; r < kLanes; ++r) block[r] = r < columns ? E::part(from + r * b.w_stride, steps) : zero();
             transpose(block);
             for (int s = 0; s < steps; ++s) {

@@ -22,6 +22,7 @@
 //           _partial forms
 //   tree_sum tree_maximum tree_minimum     lane i with lane i+8, then +4, +2, +1 (NUMERICS, Sums)
 //   transpose(Vec rows[16])                in place: rows[i] lane j <-> rows[j] lane i
+//   load_turned<kCount>(p, stride, columns)   columns[q] lane i = p[i * stride + q] for i < kCount, else 0; q < kTurn
 //   first_lane(v)
 #pragma once
 

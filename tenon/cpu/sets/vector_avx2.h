@@ -348,4 +348,19 @@ TENON_INLINE void transpose(Vec* rows) {
     }
 }
 
+// Eight columns at a time: a whole 16 x 16 block does not fit the registers.
+constexpr int kTurn = 8;
+template <int kCount>
+TENON_INLINE void load_turned(const float* p, int64_t stride, Vec* columns) {
+    __m256 r[8];
+    for (int i = 0; i < 8; ++i) r[i] = i < kCount ? _mm256_loadu_ps(p + i * stride) : _mm256_setzero_ps();
+    transpose_8x8(r);
+    for (int q = 0; q < 8; ++q) columns[q] = {r[q], _mm256_setzero_ps()};
+    if constexpr (kCount > 8) {
+        for (int i = 0; i < 8; ++i) r[i] = 8 + i < kCount ? _mm256_loadu_ps(p + (8 + i) * stride) : _mm256_setzero_ps();
+        transpose_8x8(r);
+        for (int q = 0; q < 8; ++q) columns[q].hi = r[q];
+    }
+}
+
 }  // namespace tenon::cpu::avx2

@@ -374,4 +374,11 @@ TENON_INLINE void transpose(Vec* rows) {
     for (int i = 0; i < 16; ++i) rows[i] = load(turned[i]);
 }
 
+constexpr int kTurn = 16;
+template <int kCount>
+TENON_INLINE void load_turned(const float* p, int64_t stride, Vec* columns) {
+    for (int i = 0; i < 16; ++i) columns[i] = i < kCount ? load(p + i * stride) : zero();
+    transpose(columns);
+}
+
 }  // namespace tenon::cpu::plain
