@@ -10,7 +10,11 @@ Tensor::Tensor(const Shape& shape, DType dtype, Device device) : impl_(new Tenso
     for (const Dim size : shape) {
         if (size < 0) throw Error(Code::usage, "tensor", "a size is negative in shape " + to_string(shape));
     }
-    impl_->storage = Intrusive<Storage>(new Storage(device, tenon::numel(shape) * size_of(dtype)));
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(tenon::numel(shape), size_of(dtype), &bytes)) {
+        throw Error(Code::usage, "tensor", to_string(shape) + " has more bytes than fit in 63 bits");
+    }
+    impl_->storage = Intrusive<Storage>(new Storage(device, bytes));
     impl_->dtype = dtype;
     impl_->device = device;
     impl_->shape = shape;
@@ -44,13 +48,13 @@ TensorImpl& Tensor::get() const {
 bool Tensor::is_contiguous() const {
     const TensorImpl& t = get();
     int64_t expected = 1;
+    bool in_order = true;
     for (int64_t d = t.shape.size() - 1; d >= 0; --d) {
         if (t.shape[d] == 0) return true;
-        if (t.shape[d] == 1) continue;
-        if (t.strides[d] != expected) return false;
+        if (t.shape[d] != 1 && t.strides[d] != expected) in_order = false;
         expected *= t.shape[d];
     }
-    return true;
+    return in_order;
 }
 
 Tensor& Tensor::set_requires_grad(bool on) {
