@@ -95,40 +95,73 @@ void run_whole(const Gemm& g, const GemmBlocks& blocks) {
     });
 }
 
-// One step of k for some columns: B packed once by all threads, then used by all tiles.
-void run_step(const Gemm& g, const GemmBlocks& blocks, int64_t batch, int64_t column, int64_t columns, int64_t q) {
-    const int64_t depth = std::min(blocks.depth, g.k - q);
-    float* packed = shared_scratch(TENON_SELECT(gemm_packed_b)(columns, depth));
-    const int64_t group = 4 * blocks.columns;
-    const auto offset = [&](int64_t first) { return TENON_SELECT(gemm_packed_b)(first, depth); };
-    parallel_for(divide_up(columns, group), [&](int64_t index) {
-        const int64_t first = index * group;
-        TENON_SELECT(gemm_pack_b)
-        (g, batch, column + first, std::min(group, columns - first), q, depth, packed + offset(first));
-    });
-    const Cut c = cut(g.m, columns, blocks, {kMostTiles, 8 * blocks.rows, 384, 192, columns});
-    parallel_for(c.tiles(), [&](int64_t index) {
-        GemmTile t = tile_of(g, c, index, column, columns);
-        t.batch = batch;
-        t.k_first = q;
-        t.k_count = depth;
-        t.packed_b = packed + offset(t.column - column);
-        run(t);
-    });
+constexpr int64_t kSharedColumns = 2048;  // B packed: at most 3.2 MB, twice, which L3 holds
+constexpr double kSharedFlops = 40e6;     // of one step; below, handing over to the pool costs more than packing twice
+
+// One step of k for some columns of one product in the batch: B packed once, then used by all tiles of these columns.
+struct Step {
+    int64_t batch, column, columns, q, depth;
+};
+
+struct Steps {
+    int64_t column_parts, columns, depth_parts, count;
+};
+Steps steps_of(const Gemm& g, const GemmBlocks& blocks) {
+    Steps s{};
+    s.columns = round_up(divide_up(g.n, divide_up(g.n, kSharedColumns)), blocks.columns);
+    s.column_parts = divide_up(g.n, s.columns);
+    s.depth_parts = divide_up(g.k, blocks.depth);
+    s.count = g.batch * s.column_parts * s.depth_parts;
+    return s;
+}
+Step step_at(const Gemm& g, const GemmBlocks& blocks, const Steps& s, int64_t index) {
+    Step step{};
+    step.q = index % s.depth_parts * blocks.depth;
+    step.depth = std::min(blocks.depth, g.k - step.q);
+    step.column = index / s.depth_parts % s.column_parts * s.columns;
+    step.columns = std::min(s.columns, g.n - step.column);
+    step.batch = index / (s.depth_parts * s.column_parts);
+    return step;
 }
 
-constexpr int64_t kSharedColumns = 3072;  // B packed: at most 4.7 MB, which L3 holds
-constexpr double kSharedFlops = 40e6;     // of one step; below, two hand-overs to the pool cost more than packing twice
+void pack_part(const Gemm& g, const GemmBlocks& blocks, const Step& s, float* packed, int64_t index) {
+    const int64_t first = index * 4 * blocks.columns;
+    TENON_SELECT(gemm_pack_b)
+    (g, s.batch, s.column + first, std::min(4 * blocks.columns, s.columns - first), s.q, s.depth,
+     packed + TENON_SELECT(gemm_packed_b)(first, s.depth));
+}
 
+void compute_part(const Gemm& g, const Step& s, const Cut& c, const float* packed, int64_t index) {
+    GemmTile t = tile_of(g, c, index, s.column, s.columns);
+    t.batch = s.batch;
+    t.k_first = s.q;
+    t.k_count = s.depth;
+    t.packed_b = packed + TENON_SELECT(gemm_packed_b)(t.column - s.column, s.depth);
+    run(t);
+}
+
+// All tiles share B, packed one step ahead: while some threads multiply, others wait for memory on the next step's
+// part.
 void run_shared(const Gemm& g, const GemmBlocks& blocks) {
-    const int64_t parts = divide_up(g.n, kSharedColumns);
-    const int64_t columns = round_up(divide_up(g.n, parts), blocks.columns);
-    for (int64_t batch = 0; batch < g.batch; ++batch) {
-        for (int64_t column = 0; column < g.n; column += columns) {
-            for (int64_t q = 0; q < g.k; q += blocks.depth) {
-                run_step(g, blocks, batch, column, std::min(columns, g.n - column), q);
+    const Steps steps = steps_of(g, blocks);
+    const int64_t buffer = round_up(TENON_SELECT(gemm_packed_b)(steps.columns, std::min(blocks.depth, g.k)), 16);
+    float* packed = shared_scratch(2 * buffer);
+    for (int64_t index = -1; index < steps.count; ++index) {
+        const bool computes = index >= 0, packs = index + 1 < steps.count;
+        const Step now = step_at(g, blocks, steps, std::max<int64_t>(index, 0));
+        const Step next = step_at(g, blocks, steps, packs ? index + 1 : 0);
+        const Cut c = cut(g.m, now.columns, blocks, {kMostTiles, 8 * blocks.rows, 384, 192, now.columns});
+        const int64_t tiles = computes ? c.tiles() : 0, parts = packs ? divide_up(next.columns, 4 * blocks.columns) : 0;
+        float *from = packed + (index & 1) * buffer, *to = packed + (~index & 1) * buffer;
+        parallel_for(tiles + parts, [&](int64_t i) {
+            // The parts lie evenly among the tiles.
+            const int64_t before = i * parts / (tiles + parts), after = (i + 1) * parts / (tiles + parts);
+            if (after > before) {
+                pack_part(g, blocks, next, to, before);
+            } else {
+                compute_part(g, now, c, from, i - before);
             }
-        }
+        });
     }
 }
 
