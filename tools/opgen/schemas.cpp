@@ -97,11 +97,14 @@ std::string parameters(const Schema& schema, bool with_defaults) {
     for (const AttributeSchema& attribute : schema.attributes) {
         if (default_value(attribute).empty()) defaults_follow = false;
     }
-    for (const InputSchema& input : schema.inputs) {
+    // From here on every input is optional.
+    size_t all_optional = schema.inputs.size();
+    while (all_optional > 0 && schema.inputs[all_optional - 1].optional) --all_optional;
+    for (size_t i = 0; i < schema.inputs.size(); ++i) {
         separate();
-        text += input.list ? "std::span<const Tensor> " : "const Tensor& ";
-        text += input.name;
-        if (with_defaults && input.optional && defaults_follow) text += " = {}";
+        text += schema.inputs[i].list ? "std::span<const Tensor> " : "const Tensor& ";
+        text += schema.inputs[i].name;
+        if (with_defaults && defaults_follow && i >= all_optional) text += " = {}";
     }
     for (const AttributeSchema& attribute : schema.attributes) {
         separate();
