@@ -92,7 +92,7 @@ std::string unguarded(std::string word) {
 }
 
 CLI::Option* add_option(Command::State& state, const std::string& name, ArgumentTarget target, std::string_view doc,
-                        std::vector<std::string> choices = {}) {
+                        const std::vector<std::string>& choices = {}) {
     const auto store = [command = state.full_name, name, target, choices](CLI::results_t words) {
         for (std::string& word : words) word = unguarded(std::move(word));
         for (const std::string& word : words) {
@@ -199,11 +199,11 @@ Command& Command::required_option(std::string_view name, std::string_view value_
     return *this;
 }
 
-Command& Command::choice(std::string_view name, std::vector<std::string> values, ArgumentTarget target,
+Command& Command::choice(std::string_view name, const std::vector<std::string>& values, ArgumentTarget target,
                          std::string_view doc) {
     std::string names;
     for (const std::string& value : values) names += (names.empty() ? "" : "|") + value;
-    CLI::Option* option = add_option(*state_, std::string(name), target, doc, std::move(values));
+    CLI::Option* option = add_option(*state_, std::string(name), target, doc, values);
     option->type_name(names);
     option->default_str(std::visit(Default(), target));
     state_->options.emplace_back(name);

@@ -137,6 +137,19 @@ TEST(Toml, DotsAndBracketsInStringsAndListsAreNoDepth) {
     EXPECT_EQ(config.find("f")->place().line, 308);
 }
 
+TEST(Toml, OnlyStringsAndCommentsMayHoldOtherThanAscii) {
+    const TomlTable config = parse_toml("\xEF\xBB\xBF# ä\n\"ä\" = 'ä'\nb = \"\"\"\\\n  ä\u00A0\"\"\"\n", "c.toml");
+    EXPECT_EQ(config.find("ä")->string(), "ä");
+    EXPECT_EQ(config.find("b")->string(), "ä\u00A0");
+    EXPECT_EQ(thrown([] { parse_toml("a = 1\nb =\u00A01\n", "c.toml"); }),
+              "[config] c.toml:2: broken TOML: the character U+00A0 stands outside a string; TOML has only ASCII there "
+              "(put it "
+              "in quotes)");
+    for (const char* bad : {"ä = 1", "a = ä", "a = \"x\" ä", "[ä]", "a = 1 \u2028", "a = 'x\nä = 1"}) {
+        EXPECT_EQ(thrown([&] { parse_toml(bad, "c.toml"); }).rfind("[config] c.toml:1: broken TOML", 0), 0u) << bad;
+    }
+}
+
 TEST(TomlOverride, TakesTomlValuesAndPlainStrings) {
     const auto json = [](const char* text) { return parse_override(text).value.json().dump(); };
     EXPECT_EQ(json("a=1"), "1");
