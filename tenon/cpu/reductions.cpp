@@ -116,18 +116,6 @@ struct Source {
     }
 };
 
-// Divides and stores results [first, first + count).
-void finish(Tensor& out, int64_t first, int64_t count, const float* values, float divisor) {
-    for (int64_t i = 0; i < count; ++i) {
-        const float value = values[i] / divisor;
-        if (out.dtype() == DType::f32) {
-            data<float>(out)[first + i] = value;
-        } else {
-            data<uint16_t>(out)[first + i] = out.dtype() == DType::bf16 ? float_to_bf16(value) : float_to_f16(value);
-        }
-    }
-}
-
 // `count` parts of one result, at a distance of `step`.
 float meet_parts(Reduction kind, const float* parts, int64_t count, int64_t step) {
     if (kind == Reduction::sum) {
@@ -167,7 +155,7 @@ void reduce_short_rows(Reduction kind, const Source& source, float divisor, Tens
             kernel({kind, source.type, source.row(first + done), stride, run, plan.n, results + done});
             done += run;
         }
-        finish(out, first, count, results, divisor);
+        store_floats(results, count, out, first, divisor);
     });
 }
 
@@ -185,7 +173,7 @@ void reduce_long_rows(Reduction kind, const Source& source, float divisor, Tenso
     });
     for (int64_t output = 0; output < plan.outputs; ++output) {
         const float result = meet_parts(kind, &parts[static_cast<size_t>(output * chunks)], chunks, 1);
-        finish(out, output, 1, &result, divisor);
+        store_floats(&result, 1, out, output, divisor);
     }
 }
 
@@ -206,12 +194,12 @@ void reduce_adjacent_columns(Reduction kind, const Source& source, float divisor
         float results[kColumnTile];
         float* to = blocks > 1 ? &parts[static_cast<size_t>(block * plan.outputs + output)] : results;
         kernel({kind, source.type, source.row(output), offsets, rows, count, to});
-        if (blocks == 1) finish(out, output, count, results, divisor);
+        if (blocks == 1) store_floats(results, count, out, output, divisor);
     });
     if (blocks == 1) return;
     for (int64_t output = 0; output < plan.outputs; ++output) {
         const float result = meet_parts(kind, &parts[static_cast<size_t>(output)], blocks, plan.outputs);
-        finish(out, output, 1, &result, divisor);
+        store_floats(&result, 1, out, output, divisor);
     }
 }
 
@@ -219,6 +207,17 @@ void reduce_adjacent_columns(Reduction kind, const Source& source, float divisor
 
 bool has_vector_kernels(DType dtype) {
     return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
+}
+
+void store_floats(const float* values, int64_t count, Tensor& out, int64_t first, float divisor) {
+    for (int64_t i = 0; i < count; ++i) {
+        const float value = values[i] / divisor;
+        if (out.dtype() == DType::f32) {
+            data<float>(out)[first + i] = value;
+        } else {
+            data<uint16_t>(out)[first + i] = out.dtype() == DType::bf16 ? float_to_bf16(value) : float_to_f16(value);
+        }
+    }
 }
 
 Element element_of(DType dtype) {
@@ -245,7 +244,7 @@ void reduce(Reduction kind, const Tensor& x, const ReductionPlan& plan, float di
     const Source source(x, plan);
     if (plan.n == 0) {
         const std::vector<float> zeros(static_cast<size_t>(plan.outputs));
-        finish(out, 0, plan.outputs, zeros.data(), divisor);
+        store_floats(zeros.data(), plan.outputs, out, 0, divisor);
     } else if (!source.has_adjacent_rows() && !plan.kept.empty() && plan.kept_strides.back() == 1) {
         reduce_adjacent_columns(kind, source, divisor, out);
     } else if (plan.n > kTileElements) {

@@ -29,6 +29,9 @@ void first_greatest(const Tensor& x, const ReductionPlan& plan, Tensor& out);
 void reduce_reference(Reduction kind, const Tensor& x, const ReductionPlan& plan, double divisor, Tensor& out);
 void first_greatest_reference(const Tensor& x, const ReductionPlan& plan, Tensor& out);
 
+// out's elements first … first + count - 1 (f32, bf16 or f16, contiguous) = values / divisor, rounded once.
+void store_floats(const float* values, int64_t count, Tensor& out, int64_t first, float divisor = 1);
+
 // f32, bf16 and f16 have vector kernels.
 bool has_vector_kernels(DType dtype);
 // Of such a dtype.

@@ -32,12 +32,4 @@ TENON_INLINE void sum_terms(int64_t n, Term term, float* sums) {
     for (int s = 0; s < kStreams; ++s) sums[s] = blocks[s].total();
 }
 
-// Greatest and least, in an order that changes nothing: NaN if any is; +0 is above -0.
-TENON_INLINE Vec greater_of(Vec a, Vec b) {
-    return select(equal(a, b), as_float(bit_and(as_int(a), as_int(b))), maximum(a, b));
-}
-TENON_INLINE Vec lesser_of(Vec a, Vec b) {
-    return select(equal(a, b), as_float(bit_or(as_int(a), as_int(b))), minimum(a, b));
-}
-
 }  // namespace tenon::cpu::TENON_CPU_SET

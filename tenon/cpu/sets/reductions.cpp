@@ -2,56 +2,21 @@
 #include "tenon/cpu/sets/reductions.h"
 
 #include "tenon/cpu/sets/lane_sums.h"
+#include "tenon/cpu/sets/row_extremes.h"
 
 namespace tenon::cpu::TENON_CPU_SET {
 
 namespace {
 
-constexpr float kInfinity = __builtin_inff();
-
 struct Sum {
     static constexpr float identity = 0;
     static TENON_INLINE Vec meet(Vec a, Vec b) { return add(a, b); }
 };
-struct Greatest {
-    static constexpr float identity = -kInfinity;
-    static TENON_INLINE Vec meet(Vec a, Vec b) { return greater_of(a, b); }
-};
-struct Least {
-    static constexpr float identity = kInfinity;
-    static TENON_INLINE Vec meet(Vec a, Vec b) { return lesser_of(a, b); }
-};
-
-template <class Op>
-TENON_INLINE Vec meet_present(Vec so_far, Vec v, int lanes) {
-    return Op::meet(so_far, select(first_lanes(lanes), v, broadcast(Op::identity)));
-}
-
 // kRows rows side by side: the latency of one row's chain is the others' time.
 template <class E, int kRows>
 TENON_INLINE void sum_rows(const typename E::Stored* x, int64_t row_stride, int64_t n, float* out) {
     sum_terms<kRows>(
         n, [=](int s, int64_t i, int lanes) { return load_lanes<E>(x + s * row_stride + i, lanes); }, out);
-}
-
-template <class E, class Op>
-TENON_INLINE float extreme_of_row(const typename E::Stored* x, int64_t n) {
-    Vec parts[4];
-    for (Vec& part : parts) part = broadcast(Op::identity);
-    int64_t i = 0;
-    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-        for (int p = 0; p < 4; ++p) parts[p] = Op::meet(parts[p], E::load_16(x + i + p * kLanes));
-    }
-    for (; i + kLanes <= n; i += kLanes) parts[0] = Op::meet(parts[0], E::load_16(x + i));
-    if (i < n) {
-        const int lanes = static_cast<int>(n - i);
-        parts[0] = meet_present<Op>(parts[0], E::load_some(x + i, lanes), lanes);
-    }
-    Vec all = Op::meet(Op::meet(parts[0], parts[1]), Op::meet(parts[2], parts[3]));
-    all = Op::meet(all, lanes_down_8(all));
-    all = Op::meet(all, lanes_down_4(all));
-    all = Op::meet(all, lanes_down_2(all));
-    return first_lane(Op::meet(all, lanes_down_1(all)));
 }
 
 template <class E, class Op>
