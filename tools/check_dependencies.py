@@ -14,7 +14,7 @@ import sys
 # What a compiler and libc bring; a program needs no row for them.
 SYSTEM_LIBRARIES = re.compile(r"^(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|librt|libatomic|ld-linux.*)\.so\.\d+$")
 SYSTEM_HEADERS = {
-    "cpuid.h", "dirent.h", "dlfcn.h", "errno.h", "fcntl.h", "float.h", "immintrin.h", "limits.h", "malloc.h", "math.h", "poll.h",
+    "cpuid.h", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "float.h", "immintrin.h", "limits.h", "link.h", "malloc.h", "math.h", "poll.h",
     "pthread.h", "sched.h", "signal.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "termios.h",
     "time.h", "unistd.h", "x86intrin.h", "xmmintrin.h", "emmintrin.h", "cxxabi.h", "execinfo.h",
 }  # fmt: skip
