@@ -69,6 +69,9 @@ TEST(Cgroup, TakesTheTightestLimitOnTheWayUp) {
     EXPECT_EQ(limits.processors, 1.5);
     EXPECT_EQ(limits.memory, 2000000);
     EXPECT_EQ(limits.memory_used, 800000);
+    make_directories(mount / "outer/tight");
+    write_file_atomically(mount / "outer/tight/cpu.max", "50000 100000\n");
+    EXPECT_EQ(read_cgroup_limits("0::/outer/tight\n", mount.path()).processors, 0.5);
 }
 
 TEST(Cgroup, ReadsVersionOne) {
