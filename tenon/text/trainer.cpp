@@ -36,7 +36,7 @@ public:
         for (const auto& [key, pair] : pairs_) heap_.push({pair.count, key});
     }
 
-    // The most frequent pair and removes it; false where no pair occurs.
+    // Takes out the most frequent pair; false where no pair occurs.
     bool take(Token& left, Token& right) {
         while (!heap_.empty()) {
             Entry top = heap_.top();
@@ -92,17 +92,18 @@ private:
                 symbols[kept] = symbols[i++];
                 continue;
             }
-            if (kept > 0) replace(symbols[kept - 1], left, symbols[kept - 1], joined, w, count, left, right);
-            if (i + 2 < symbols.size()) replace(right, symbols[i + 2], joined, symbols[i + 2], w, count, left, right);
+            if (kept > 0) replace(symbols[kept - 1], left, symbols[kept - 1], joined, w, count);
+            if (i + 2 < symbols.size()) replace(right, symbols[i + 2], joined, symbols[i + 2], w, count);
             symbols[kept] = joined;
             i += 2;
         }
         symbols.resize(kept);
     }
 
-    // One occurrence of the pair (a, b) became (c, d). The merged pair itself is no longer counted.
-    void replace(Token a, Token b, Token c, Token d, size_t w, int64_t count, Token left, Token right) {
-        if (a != left || b != right) change(a, b, w, -count);
+    // One occurrence of the pair (a, b) became (c, d). Where (a, b) is the merged pair itself, in a run such as "aaa",
+    // its count no longer matters: it has left the heap for good.
+    void replace(Token a, Token b, Token c, Token d, size_t w, int64_t count) {
+        change(a, b, w, -count);
         change(c, d, w, count);
         created_.push_back(pair_key(c, d));
     }
