@@ -21,7 +21,9 @@ case ${1:-} in
     exit 0
     ;;
 esac
-[ $# -eq 1 ] && [ -n "$1" ] || fail 2 "give one path to write; example: tools/bible_text.sh build/bible.txt"
+if [ $# -ne 1 ] || [ -z "$1" ]; then
+    fail 2 "give one path to write; example: tools/bible_text.sh build/bible.txt"
+fi
 out=$1
 if [ -f "$out" ] && [ "$(digest "$out")" = "$sum" ]; then
     exit 0
