@@ -16,8 +16,13 @@ void register_elementwise();
 void register_indexing();
 void register_linear_cross_entropy();
 void register_optimizer();
+void register_matmul();
 void register_random();
+void register_losses();
+void register_norms();
 void register_reductions();
+void register_rotary();
+void register_softmax();
 
 namespace {
 
@@ -40,8 +45,13 @@ void register_kernels() {
         register_indexing();
         register_linear_cross_entropy();
         register_optimizer();
+        register_matmul();
         register_random();
+        register_losses();
+        register_norms();
         register_reductions();
+        register_rotary();
+        register_softmax();
     });
 }
 

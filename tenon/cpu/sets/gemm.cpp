@@ -13,7 +13,7 @@ namespace tenon::cpu::TENON_CPU_SET {
 namespace {
 
 #if TENON_CPU_SET_avx512
-constexpr int64_t kDepth = 256, kSliverRows = 14 * 16;
+constexpr int64_t kDepth = 384, kSliverRows = 14 * 16;
 #else
 constexpr int64_t kDepth = 384, kSliverRows = kRows * 24;
 #endif
