@@ -92,7 +92,7 @@ struct Turns {
 // beyond by Payne and Hanek in integers (range_reduction.h).
 template <class Real>
 Turns<Real> reduce(Real x) {
-    // Adding and taking away 1.5 * 2^23 rounds to an integer and gives +0 for -0, which keeps sin(-0) = -0.
+    // Adding and taking away 1.5 * 2^23 rounds to an integer.
     const Real big = 12582912.0;
     const Real n = fma(x, Real(0.6366197723675814), big) - big;
     Real r = fma(n, Real(-1.5707963705062866), x);
@@ -124,7 +124,8 @@ Real sin(Real x) {
     const Real square = t.r * t.r;
     const auto odd = t.turns == Real(1.0) || t.turns == Real(3.0);
     const Real y = select(odd, cos_near_zero(square), sin_near_zero(t.r, square));
-    return select(t.turns >= Real(2.0), -y, y);
+    // The tail of the polynomial has the other sign, so that -0 would come out as +0.
+    return select(x == Real(0.0), x, select(t.turns >= Real(2.0), -y, y));
 }
 
 template <class Real>
@@ -145,7 +146,8 @@ Real tanh(Real x) {
                  2.079862542450428009033203125e-2, -5.8979666791856288909912109375e-3});
     const Real near = fma(x * square, p, x);
     const Real far = Real(1.0) - Real(2.0) / (exp(size + size) + Real(1.0));
-    return select(size < Real(0.55), near, select(x < Real(0.0), -far, far));
+    const Real y = select(size < Real(0.55), near, select(x < Real(0.0), -far, far));
+    return select(x == Real(0.0), x, y);
 }
 
 template <class Real>
