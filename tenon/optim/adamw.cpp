@@ -5,14 +5,6 @@
 
 namespace tenon::optim {
 
-double integer_power(double x, int64_t n) noexcept {
-    double result = 1;
-    for (double square = x; n > 0; n >>= 1, square *= square) {
-        if ((n & 1) != 0) result *= square;
-    }
-    return result;
-}
-
 AdamW::AdamW(const std::vector<nn::NamedParameter>& parameters, const AdamWOptions& options) : options_(options) {
     for (const nn::NamedParameter& each : parameters) {
         const Tensor& p = each.tensor;
@@ -28,12 +20,10 @@ void AdamW::step(const std::vector<Tensor>& grads, double rate, double grad_scal
     }
     const ops::NoGrad guard;
     ++steps_;
-    const double correction1 = 1 - integer_power(options_.beta1, steps_);
-    const double correction2 = 1 - integer_power(options_.beta2, steps_);
     for (size_t i = 0; i < slots_.size(); ++i) {
         Slot& slot = slots_[i];
         ops::adamw(slot.parameter, grads[i], slot.first_moment, slot.second_moment, rate, options_.beta1,
-                   options_.beta2, options_.eps, slot.weight_decay, correction1, correction2, grad_scale);
+                   options_.beta2, options_.eps, slot.weight_decay, steps_, grad_scale);
     }
 }
 

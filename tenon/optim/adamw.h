@@ -44,7 +44,4 @@ private:
     int64_t steps_ = 0;
 };
 
-// x^n by binary powering: the same bits everywhere, unlike a libm's pow.
-double integer_power(double x, int64_t n) noexcept;
-
 }  // namespace tenon::optim

@@ -20,6 +20,7 @@
 #include "tenon/run/environment.h"
 #include "tenon/run/event_log.h"
 #include "tenon/run/run_folder.h"
+#include "tenon/text/pieces.h"
 #include "tenon/text/trainer.h"
 #include "tenon/train/interrupt.h"
 #include "tenon/train/plan.h"

@@ -162,7 +162,7 @@ TEST_P(TableGradient, OfTheGradientEqualsCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, TableGradient, testing::ValuesIn(differentiable_calls()),
-                         [](const auto& info) { return call_name(info.param); });
+                         [](const auto& each) { return call_name(each.param); });
 
 }  // namespace
 

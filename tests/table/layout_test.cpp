@@ -47,7 +47,7 @@ TEST_P(TableLayout, ChangesNoBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, TableLayout, testing::ValuesIn(pure_calls()),
-                         [](const auto& info) { return call_name(info.param); });
+                         [](const auto& each) { return call_name(each.param); });
 
 }  // namespace
 

@@ -39,12 +39,14 @@ TEST_P(TableMeta, SaysWhatTheRealCallGives) {
     ASSERT_EQ(said.size(), real.size());
     for (size_t i = 0; i < real.size(); ++i) {
         EXPECT_EQ(describe(said[i]), describe(real[i])) << call.name << ", output " << i;
-        if (said[i].defined()) EXPECT_EQ(said[i].device(), Device::meta) << call.name;
+        if (said[i].defined()) {
+            EXPECT_EQ(said[i].device(), Device::meta) << call.name;
+        }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, TableMeta, testing::ValuesIn(meta_calls()),
-                         [](const auto& info) { return call_name(info.param); });
+                         [](const auto& each) { return call_name(each.param); });
 
 }  // namespace
 

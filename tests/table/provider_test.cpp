@@ -43,7 +43,7 @@ TEST_P(TableProvider, GivesTheBitsOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, TableProvider, testing::ValuesIn(provided_calls()),
-                         [](const auto& info) { return call_name(info.param); });
+                         [](const auto& each) { return call_name(each.param); });
 
 }  // namespace
 

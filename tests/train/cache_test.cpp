@@ -52,8 +52,8 @@ TEST_P(Cache, GivesTheLogitsOfRecomputation) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Cache, testing::ValuesIn(tiny_models()), [](const auto& info) {
-    std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(Models, Cache, testing::ValuesIn(tiny_models()), [](const auto& each) {
+    std::string name = each.param.name;
     for (char& c : name) c = c == '-' ? '_' : c;
     return name;
 });

@@ -128,8 +128,8 @@ TEST_P(Parity, EveryStepIsPyTorchs) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Parity, testing::Values("llama", "llama-tied", "gpt2"), [](const auto& info) {
-    std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Models, Parity, testing::Values("llama", "llama-tied", "gpt2"), [](const auto& each) {
+    std::string name = each.param;
     for (char& c : name) c = c == '-' ? '_' : c;
     return name;
 });

@@ -43,8 +43,8 @@ TEST_P(Plan, AgreesWithTheRealStep) {
     EXPECT_GT(plan.flops, 5.0 * static_cast<double>((plan.parameters - 40000) * tiny.sequences * tiny.length));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Plan, testing::ValuesIn(tiny_models()), [](const auto& info) {
-    std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(Models, Plan, testing::ValuesIn(tiny_models()), [](const auto& each) {
+    std::string name = each.param.name;
     for (char& c : name) c = c == '-' ? '_' : c;
     return name;
 });

@@ -61,8 +61,8 @@ TEST_P(SameBits, OnEveryVectorInstructionSet) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SameBits, testing::ValuesIn(tiny_models()), [](const auto& info) {
-    std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(Models, SameBits, testing::ValuesIn(tiny_models()), [](const auto& each) {
+    std::string name = each.param.name;
     for (char& c : name) c = c == '-' ? '_' : c;
     return name;
 });
