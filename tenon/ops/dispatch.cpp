@@ -92,15 +92,22 @@ void run_kernel(const Call& call, Device device, std::span<Tensor> outputs) {
     provider.calls.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool is_written(const Call& call, size_t i) {
+    return (call.op.mutated_mask() >> i & 1) != 0 && call.inputs[i].defined();
+}
+
+void check_writes(const Call& call) {
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+        if (!is_written(call, i) || !grad_mode || !call.inputs[i].get().requires_grad) continue;
+        throw Error(
+            Code::usage, call.op.name(),
+            "writes \"" + call.op.schema().inputs[i].name + "\", which requires a gradient; call it under NoGrad");
+    }
+}
+
 void mark_writes(const Call& call) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
-        if ((call.op.mutated_mask() >> i & 1) == 0 || !call.inputs[i].defined()) continue;
-        if (grad_mode && call.inputs[i].get().requires_grad) {
-            throw Error(
-                Code::usage, call.op.name(),
-                "writes \"" + call.op.schema().inputs[i].name + "\", which requires a gradient; call it under NoGrad");
-        }
-        call.inputs[i].storage().wrote(call.op.name());
+        if (is_written(call, i)) call.inputs[i].storage().wrote(call.op.name());
     }
 }
 
@@ -119,6 +126,7 @@ void run(const Call& call, std::span<Tensor> outputs) {
     check_inputs(call);
     const Device device = call.device();
     check_devices(call, device);
+    if (op.mutated_mask() != 0) check_writes(call);
     if (slots().distribute != nullptr && slots().distribute(call, outputs)) return;
     if (op.view_rule() != nullptr) {
         outputs[0] = op.view_rule()(call);
