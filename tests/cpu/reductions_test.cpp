@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tests/cpu/golden.h"
 #include "tests/cpu/sweep.h"
 
 namespace tenon {
@@ -183,6 +184,27 @@ TEST_F(Reductions, NothingSumsToZeroAndHasNoMean) {
     EXPECT_TRUE(std::isnan(to_vector<float>(ops::mean(x))[0]));
     EXPECT_THROW(ops::amax(x, {0}), Error);
     EXPECT_FALSE(std::signbit(to_vector<float>(ops::sum(from_values(std::vector<float>{-0.0f}, {1})))[0]));
+}
+
+TEST_F(Reductions, ValuesAgreeWithPyTorchInFloat64) {
+    const golden::Family family("reductions");
+    for (const std::string op : {"sum", "mean", "amax", "argmax"}) {
+        family.over(op, [&](const std::string& name, const base::Json& entry) {
+            const base::Json& attributes = entry.at("attributes");
+            const Tensor x = family.tensor(name + ".x"), truth = family.tensor(name + ".output");
+            const bool keepdim = attributes.at("keepdim").boolean();
+            if (op == "argmax") {
+                EXPECT_EQ(bits(ops::argmax(x, attributes.at("dim").integer(), keepdim)), bits(truth));
+                return;
+            }
+            Dims dims;
+            for (const base::Json& dim : attributes.at("dims").array_value()) dims.push_back(dim.integer());
+            const Tensor out = op == "sum"    ? ops::sum(x, dims, keepdim)
+                               : op == "mean" ? ops::mean(x, dims, keepdim)
+                                              : ops::amax(x, dims, keepdim);
+            golden::expect_near(out, truth, op == "amax" ? 0 : 2e-6);
+        });
+    }
 }
 
 }  // namespace
