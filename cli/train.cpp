@@ -55,7 +55,7 @@ int report(const train::PretrainResult& result) {
     }
     if (result.tokens_per_second > 0) {
         std::printf("speed            %s, %s of the f32 peak measured in this process\n",
-                    base::human_rate(result.tokens_per_second, "tokens/s").c_str(),
+                    base::human_rate(result.tokens_per_second, "tokens").c_str(),
                     base::percent(result.share_of_peak).c_str());
     }
     print_sample(result.run_path);

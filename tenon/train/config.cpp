@@ -195,10 +195,6 @@ RunConfig resolve(const base::TomlTable& document) {
         config.tokenizer.fail("vocab_size", "is " + std::to_string(config.tokenizer.integer("vocab_size")) +
                                                 " and model.vocab_size only " + std::to_string(sizes.vocabulary));
     }
-    if (config.schedule.integer("warmup_steps") > config.train.integer("steps")) {
-        config.schedule.fail("warmup_steps",
-                             "is more than train.steps, which is " + std::to_string(config.train.integer("steps")));
-    }
     check_numerics(config.numerics);
     return config;
 }

@@ -47,7 +47,7 @@ std::string Progress::line(const StepReport& report) const {
     const double left = median_seconds() * static_cast<double>(steps_ - report.step);
     return "step " + std::to_string(report.step) + "/" + std::to_string(steps_) + "  loss " +
            base::fixed(report.loss, 4) + "  gradient norm " + base::fixed(report.grad_norm, 3) + "  lr " +
-           base::significant(report.rate, 3) + "  " + base::human_rate(tokens_per_second(), "tokens/s") + "  " +
+           base::significant(report.rate, 3) + "  " + base::human_rate(tokens_per_second(), "tokens") + "  " +
            base::percent(share_of_peak()) + " of peak  " + base::human_duration(left) + " left";
 }
 

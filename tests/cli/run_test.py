@@ -166,7 +166,6 @@ class BadInput(CliTest):
             (2, "at least 1", "steps = 30", "steps = 0"),
             (2, 'nearest is "llama"', '"llama"', '"lama"'),
             (2, "needs the key", 'path = "text.txt"', ""),
-            (2, "warmup_steps", "warmup_steps = 5", "warmup_steps = 50"),
             (2, "bad.toml:3", "[model]\nmodel_type", "[model]\nmodel_type = \nx"),
             (3, "absent.txt", '"text.txt"', '"absent.txt"'),
             (2, "tensor parallelism", "[checkpoint]", "[numerics]\nk_blocks = 2\n\n[checkpoint]"),
