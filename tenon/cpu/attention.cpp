@@ -67,6 +67,7 @@ public:
         if (bytes > 0) memory_ = Tensor({bytes}, DType::u8, Device::cpu);
     }
     float* take(int64_t bytes) {
+        if (bytes == 0) return nullptr;
         auto* start = reinterpret_cast<float*>(data<char>(memory_) + used_);  // 64-byte aligned memory of floats
         used_ += bytes;
         return start;

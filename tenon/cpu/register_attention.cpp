@@ -44,12 +44,16 @@ Reason supports_forward(const Call& call) {
 
 Reason supports_backward(const Call& call) {
     if (call.input(1).dtype() == DType::f64) return Reason::dtype;
+    if (call.input(5).dtype() != DType::f32 || (call.has(7) && call.input(7).dtype() != DType::f32)) {
+        return Reason::dtype;
+    }
     if (!call.input(5).is_contiguous()) return Reason::layout;
     return has_fast_width(call.input(1)) ? Reason::ok : Reason::shape;
 }
 
 Reason supports_cached(const Call& call) {
     if (call.input(0).dtype() != DType::f32) return Reason::dtype;
+    if (!call.input(1).is_contiguous() || !call.input(2).is_contiguous()) return Reason::layout;
     return has_fast_width(call.input(0)) ? Reason::ok : Reason::shape;
 }
 

@@ -56,6 +56,11 @@ namespace {
     throw Error(Code::usage, call.op.name(), message);
 }
 
+// A gradient of the gradient would be silently missing.
+void refuse_second_derivative(const Backward& b) {
+    if (grad_enabled()) throw Error(Code::usage, b.op.name(), "second derivatives come later");
+}
+
 // Slots of the attributes that attention_forward and attention_backward share.
 enum Slot { causal = 0 };
 enum RealSlot { scale = 0, dropout_p = 1 };
@@ -149,6 +154,8 @@ void register_forward(Table& table) {
         })
         .sample({normal({2, 4, 5, 8}), normal({2, 2, 5, 8}), normal({2, 2, 5, 8}), none()}, {{"causal", true}})
         .sample({normal({1, 1, 1, 3}), normal({1, 1, 4, 3}), normal({1, 1, 4, 3}), none()})
+        .sample({normal({1, 2, 4, 3}), normal({1, 2, 2, 3}), normal({1, 2, 2, 3}), none()}, {{"causal", true}})
+        .sample({normal({1, 2, 4, 3}), normal({1, 2, 0, 3}), normal({1, 2, 0, 3}), none()})
         .error({normal({2, 3, 5, 8}), normal({2, 2, 5, 8}), normal({2, 2, 5, 8}), none()}, {}, "no multiple")
         .like("torch.nn.functional.scaled_dot_product_attention");
 
@@ -159,6 +166,7 @@ void register_forward(Table& table) {
         .rule(forward_rule)
         .derivative({"q", "k", "v", "document_starts", "out", "lse"},
                     [](const Backward& b, std::span<Tensor> grads) {
+                        refuse_second_derivative(b);
                         const Tensor grad = b.has_grad(0)
                                                 ? b.grad(0)
                                                 : zeros(b.output(0).shape(), b.output(0).dtype(), b.output(0).device());
@@ -178,9 +186,7 @@ void register_forward(Table& table) {
         .sample({normal({2, 2, 4, 3}), normal({2, 2, 4, 3}), normal({2, 2, 4, 3}), integers({2, 4}, 0, 1)},
                 {{"causal", true}})
         .sample({normal({1, 2, 6, 4}), normal({1, 2, 6, 4}), normal({1, 2, 6, 4}), none()}, with_dropout(0.25))
-        .sample({normal({1, 2, 4, 3}), normal({1, 2, 2, 3}), normal({1, 2, 2, 3}), none()}, {{"causal", true}})
         .sample({normal({0, 2, 4, 3}), normal({0, 2, 2, 3}), normal({0, 2, 2, 3}), none()})
-        .sample({normal({1, 2, 4, 3}), normal({1, 2, 0, 3}), normal({1, 2, 0, 3}), none()})
         .error({normal({2, 3, 4}), normal({2, 3, 4}), normal({2, 3, 4}), none()}, {}, "[batch, heads, positions")
         .error({normal({2, 3, 4, 8}), normal({2, 3, 4, 8}), normal({2, 3, 5, 8}), none()}, {}, "one shape")
         .error({normal({2, 3, 5, 8}), normal({2, 2, 5, 8}), normal({2, 2, 5, 8}), none()}, {}, "no multiple")
@@ -205,8 +211,8 @@ void register_backward(Table& table) {
             const bool fits = call.input(0).shape() == q.shape() && call.input(4).shape() == q.shape() &&
                               call.input(5).shape() == rows && (!call.has(7) || call.input(7).shape() == rows);
             const bool types = call.input(0).dtype() == q.dtype() && call.input(4).dtype() == q.dtype() &&
-                               call.input(5).dtype() == lse_dtype(q.dtype()) &&
-                               (!call.has(7) || call.input(7).dtype() == lse_dtype(q.dtype()));
+                               is_floating(call.input(5).dtype()) &&
+                               (!call.has(7) || is_floating(call.input(7).dtype()));
             if (!fits || !types) {
                 refuse(call, "grad and out are as q, lse is [batch, heads, queries]; they are " +
                                  describe(call.input(0)) + ", " + describe(call.input(4)) + ", " +
@@ -249,7 +255,6 @@ AttentionSizes check_caches(const Call& call, const Tensor& keys, const Tensor& 
         keys.dtype() != values.dtype() || !is_floating(keys.dtype())) {
         refuse(call, "the caches are " + describe(keys) + " and " + describe(values) + "; make them with kv_cache");
     }
-    if (!keys.is_contiguous() || !values.is_contiguous()) refuse(call, "the caches must be contiguous");
     return size;
 }
 

@@ -80,7 +80,8 @@ void register_linear_cross_entropy(Table& table) {
                         if (!b.boolean(1)) {
                             throw Error(Code::usage, b.op.name(), "was called without gradients; they are gone");
                         }
-                        if (b.has_grad(1) || b.has_grad(2)) {
+                        // A gradient of the gradient would be silently missing.
+                        if (grad_enabled() || b.has_grad(1) || b.has_grad(2)) {
                             throw Error(Code::usage, b.op.name(), "second derivatives come later");
                         }
                         if (b.needs(0)) grads[0] = mul(b.output(1), b.grad());

@@ -64,6 +64,7 @@ std::vector<Tensor> first_gradients(const TableCall& call, const std::vector<Ten
     }
     if (outputs.empty() || wanted.empty()) return {};
     const Tensor total = weighted(outputs);
+    if (!total.requires_grad()) return {};  // every output is empty
     return autograd::grad(std::span(&total, 1), wanted, {}, {false, create_graph});
 }
 
@@ -147,8 +148,14 @@ TEST_P(TableGradient, EqualsCentralDifferencesInEveryLayout) {
 TEST_P(TableGradient, OfTheGradientEqualsCentralDifferences) {
     const TableCall& call = GetParam();
     const std::vector<Tensor> inputs = make_inputs(*call.sample, DType::f64, Layout::contiguous);
-    std::vector<Tensor> wanted;
-    const std::vector<Tensor> grads = first_gradients(call, leaves_of(call, inputs), wanted, true);
+    std::vector<Tensor> wanted, grads;
+    try {
+        grads = first_gradients(call, leaves_of(call, inputs), wanted, true);
+    } catch (const Error& error) {
+        // An entry may say that it has no second derivative; it may not leave one out in silence.
+        if (std::string(error.what()).find("second derivatives come later") == std::string::npos) throw;
+        return;
+    }
     Tensor total = ops::zeros({}, DType::f64);
     uint64_t seed = 2000;
     for (const Tensor& grad : grads) {
