@@ -94,8 +94,10 @@ ops::Reason has_kernel(const Call& call) {
 ops::Reason is_f64(const Call& call) {
     return compute_before(call) == Compute::f64 ? ops::Reason::ok : ops::Reason::dtype;
 }
-ops::Reason is_not_f64(const Call& call) {
-    return compute_before(call) == Compute::f64 ? ops::Reason::dtype : ops::Reason::ok;
+// The reference takes every dtype, but f64 only in a run that libm's bits are good enough for.
+ops::Reason keeps_tier(const Call& call) {
+    return ops::minimum_tier() <= ops::Tier::d2 || is_f64(call) != ops::Reason::ok ? ops::Reason::ok
+                                                                                   : ops::Reason::dtype;
 }
 ops::Reason has_kernel_and_is_f64(const Call& call) {
     return is_f64(call) == ops::Reason::ok ? has_kernel(call) : ops::Reason::dtype;
@@ -145,8 +147,7 @@ void register_op(const Op& op, const Packs& packs, int derivatives) {
             providers.add("tiles", ops::Tier::d4, run_tiles, has_kernel_and_is_not_f64);
             providers.add("tiles_f64", ops::Tier::d2, run_tiles, has_kernel_and_is_f64);
         }
-        providers.add("reference", ops::Tier::d4, run_reference, is_not_f64);
-        providers.add("reference_f64", ops::Tier::d2, run_reference, is_f64);
+        providers.add("reference", ops::Tier::d4, run_reference, keeps_tier);
     }
     if (derivatives == 0 || !op.is_differentiable()) return;
     for (size_t i = 0; i < op.schema().inputs.size(); ++i)
