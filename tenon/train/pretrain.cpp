@@ -116,6 +116,7 @@ public:
         for (const std::string& message : skipped) base::log_warning(message);
         if (!checkpoint) return false;
         trainer_.restore(checkpoint->step, checkpoint->model, checkpoint->optimizer);
+        last_checkpoint_ = checkpoint->step;
         const base::JsonReader state(checkpoint->state, "manifest.json", "checkpoint");
         loader_.seek(state["loader_place"].integer());
         set_generator_state({static_cast<uint64_t>(state["generator_seed"].integer()),
