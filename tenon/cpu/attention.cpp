@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "tenon/base/error.h"
 #include "tenon/cpu/access.h"
@@ -225,28 +226,97 @@ void attention_forward(const AttentionCall& call, const Tensor& q, const Tensor&
 
 void attention_cached(const AttentionCall& call, const Tensor& q, const Tensor& cache_k, const Tensor& cache_v,
                       Tensor& out) {
-    const Dims &k = cache_k.strides(), &v = cache_v.strides();
+    const Dims &k = cache_k.strides(), &v = cache_v.strides(), &strides = q.strides();
     std::vector<float> lse(static_cast<size_t>(call.size.batch * call.size.heads * call.size.queries));
-    forward_tiles(call, q, {data<float>(cache_k), k[0], k[1]}, {data<float>(cache_v), v[0], v[1], v[2]}, out,
+    AttentionCall tiles = call;
+    Tensor rows = q;
+    if (call.size.queries == 1 && call.size.group() > 1) {
+        // One query a head: the heads that share keys are rows of one tile. out and lse lie the same either way.
+        tiles.size.heads = call.size.kv_heads, tiles.size.queries = call.size.group(), tiles.causal = false;
+        rows = Tensor(q, {call.size.batch, tiles.size.heads, tiles.size.queries, call.size.head_dim},
+                      {strides[0], strides[1] * tiles.size.queries, strides[1], strides[3]}, 0);
+    }
+    forward_tiles(tiles, rows, {data<float>(cache_k), k[0], k[1]}, {data<float>(cache_v), v[0], v[1], v[2]}, out,
                   lse.data());
 }
 
-void attention_backward(const AttentionCall& call, AttentionGradient& g) {
+namespace {
+
+// What the passes of a gradient share.
+struct BackwardOperands {
+    VectorRows grad, q, k, v;
+    const float* lse;
+    float* delta;
+    float* dq;  // rows of whole vectors
+};
+
+// The whole of one KV head in one document.
+AttentionBackward backward_pass(const AttentionCall& call, const AttentionGradient& g, const BackwardOperands& o,
+                                const Document& d, int64_t kv_head) {
     const ops::AttentionSizes& s = call.size;
-    const int64_t rows = s.batch * s.heads * s.queries, width = round_up_to_lanes(s.head_dim);
-    Workspace workspace(ops::attention_backward_workspace(g.grad, g.q, g.k, g.v));
-    float* delta = workspace.take(round_up_to_lanes(rows) * 4);
-    const bool direct = g.dq.dtype() == DType::f32 && width == s.head_dim;
-    float* dq = direct ? data<float>(g.dq) : workspace.take(rows * width * 4);
-    const VectorRows grad = vector_rows(g.grad, workspace), q = vector_rows(g.q, workspace),
-                     k = vector_rows(g.k, workspace), v = vector_rows(g.v, workspace);
-    const std::vector<Document> all = documents(call);
-    if (call.document_starts.defined()) {
-        std::memset(dq, 0, static_cast<size_t>(rows * width * 4));
-        for (const Tensor* x : {&g.dk, &g.dv}) {
-            std::memset(data<char>(*x), 0, static_cast<size_t>(x->numel() * size_of(x->dtype())));
+    const int64_t head = kv_head * s.group(), width = round_up_to_lanes(s.head_dim);
+    const int64_t first = (d.batch * s.heads + head) * s.queries + d.first_query;
+    const int64_t first_key = (d.batch * s.kv_heads + kv_head) * s.keys + d.first_key;
+    AttentionBackward b{};
+    b.queries = d.queries, b.head_dim = s.head_dim, b.group = s.group();
+    b.first_key = 0, b.end_key = d.keys, b.wants_dq = b.wants_dk_dv = true;
+    b.visible = visible(call, d, 0);
+    b.q = o.q.of(d.batch, head, d.first_query), b.q_head = o.q.head, b.q_row = o.q.row;
+    b.grad = o.grad.of(d.batch, head, d.first_query), b.grad_head = o.grad.head, b.grad_row = o.grad.row;
+    b.k = o.k.of(d.batch, kv_head, d.first_key), b.k_row = o.k.row;
+    b.v = o.v.of(d.batch, kv_head, d.first_key), b.v_row = o.v.row;
+    b.lse = o.lse + first, b.delta = o.delta + first, b.lse_head = s.queries;
+    b.dq = o.dq + first * width, b.dq_head = s.queries * width, b.dq_row = width;
+    b.dk = at(g.dk, first_key * s.head_dim), b.dv = at(g.dv, first_key * s.head_dim);
+    b.dk_row = s.head_dim, b.dk_type = element_of(g.dk);
+    b.scale = static_cast<float>(call.scale);
+    b.dropout = weight_dropout(call);
+    b.dropout.first = first * s.keys + d.first_key;
+    b.dropout_head = s.queries * s.keys;
+    return b;
+}
+
+// Only dq, of query rows [row, row + rows) of one head of the pass.
+AttentionBackward only_queries(AttentionBackward b, int64_t head, int64_t row, int64_t rows) {
+    b.wants_dk_dv = false;
+    b.group = 1, b.queries = rows;
+    b.q += head * b.q_head + row * b.q_row, b.grad += head * b.grad_head + row * b.grad_row;
+    b.lse += head * b.lse_head + row, b.delta += head * b.lse_head + row;
+    b.dq += head * b.dq_head + row * b.dq_row;
+    b.dropout.first += head * b.dropout_head + row * b.dropout.row_stride;
+    if (b.visible.causal) b.visible.first += row;
+    return b;
+}
+
+// Passes that can run side by side. With fewer KV heads than this, each is cut into its keys' part and its queries',
+// which costs two of seven products more. No sum changes its order.
+constexpr size_t kEnoughPasses = 4;
+
+std::vector<AttentionBackward> cut(std::vector<AttentionBackward> passes) {
+    if (passes.size() >= kEnoughPasses) return passes;
+    std::vector<AttentionBackward> parts;
+    for (const AttentionBackward& whole : passes) {
+        if (whole.visible.keys <= kAttentionKeys) {
+            parts.push_back(whole);
+            continue;
+        }
+        for (int64_t key = 0; key < whole.visible.keys; key += kAttentionKeys) {
+            parts.push_back(whole);
+            parts.back().wants_dq = false;
+            parts.back().first_key = key, parts.back().end_key = std::min(key + kAttentionKeys, whole.visible.keys);
+        }
+        constexpr int64_t rows = 3 * kAttentionRows;
+        for (int64_t i = 0; i < whole.group * ((whole.queries + rows - 1) / rows); ++i) {
+            const int64_t head = i % whole.group, row = i / whole.group * rows;
+            parts.push_back(only_queries(whole, head, row, std::min(rows, whole.queries - row)));
         }
     }
+    return parts;
+}
+
+// delta = Sum of grad * out by rows, less the gradient of lse.
+void make_delta(const AttentionCall& call, const AttentionGradient& g, float* delta) {
+    const ops::AttentionSizes& s = call.size;
     share(s.batch * s.heads, flops_of(call), [&](int64_t i) {
         float* to = delta + i * s.queries;
         TENON_SELECT(attention_delta)
@@ -257,35 +327,46 @@ void attention_backward(const AttentionCall& call, AttentionGradient& g) {
         const float* from = data<float>(g.grad_lse) + i / s.heads * strides[0] + i % s.heads * strides[1];
         for (int64_t row = 0; row < s.queries; ++row) to[row] = to[row] - from[row * strides[2]];
     });
-    const Tensor& lse = g.lse;
-    share(static_cast<int64_t>(all.size()) * s.kv_heads, flops_of(call), [&](int64_t index) {
-        const Document& d = all[static_cast<size_t>(index / s.kv_heads)];
-        const int64_t kv_head = index % s.kv_heads, head = kv_head * s.group();
-        const int64_t first = (d.batch * s.heads + head) * s.queries + d.first_query;
-        const int64_t first_key = (d.batch * s.kv_heads + kv_head) * s.keys + d.first_key;
-        AttentionBackward b{};
-        b.queries = d.queries, b.head_dim = s.head_dim, b.group = s.group();
-        b.visible = visible(call, d, 0);
-        b.q = q.of(d.batch, head, d.first_query), b.q_head = q.head, b.q_row = q.row;
-        b.grad = grad.of(d.batch, head, d.first_query), b.grad_head = grad.head, b.grad_row = grad.row;
-        b.k = k.of(d.batch, kv_head, d.first_key), b.k_row = k.row;
-        b.v = v.of(d.batch, kv_head, d.first_key), b.v_row = v.row;
-        b.lse = data<float>(lse) + first, b.delta = delta + first, b.lse_head = s.queries;
-        b.dq = dq + first * width, b.dq_head = s.queries * width, b.dq_row = width;
-        b.dk = at(g.dk, first_key * s.head_dim), b.dv = at(g.dv, first_key * s.head_dim);
-        b.dk_row = s.head_dim, b.dk_type = element_of(g.dk);
-        b.scale = static_cast<float>(call.scale);
-        b.dropout = weight_dropout(call);
-        b.dropout.first = first * s.keys + d.first_key;
-        b.dropout_head = s.queries * s.keys;
+}
+
+}  // namespace
+
+void attention_backward(const AttentionCall& call, AttentionGradient& g) {
+    const ops::AttentionSizes& s = call.size;
+    const int64_t rows = s.batch * s.heads * s.queries, width = round_up_to_lanes(s.head_dim);
+    Workspace workspace(ops::attention_backward_workspace(g.grad, g.q, g.k, g.v));
+    BackwardOperands o{};
+    o.lse = data<float>(g.lse);
+    o.delta = workspace.take(round_up_to_lanes(rows) * 4);
+    const bool direct = g.dq.dtype() == DType::f32 && width == s.head_dim;
+    o.dq = direct ? data<float>(g.dq) : workspace.take(rows * width * 4);
+    o.grad = vector_rows(g.grad, workspace), o.q = vector_rows(g.q, workspace);
+    o.k = vector_rows(g.k, workspace), o.v = vector_rows(g.v, workspace);
+    make_delta(call, g, o.delta);
+    std::vector<AttentionBackward> passes;
+    for (const Document& d : documents(call)) {
+        for (int64_t kv_head = 0; kv_head < s.kv_heads; ++kv_head) {
+            passes.push_back(backward_pass(call, g, o, d, kv_head));
+        }
+    }
+    // Rows and keys outside every document have gradients of zero, and so have keys that no query stands at.
+    if (call.document_starts.defined() || s.queries == 0) {
+        std::memset(o.dq, 0, static_cast<size_t>(rows * width * 4));
+        for (const Tensor* x : {&g.dk, &g.dv}) {
+            std::memset(data<char>(*x), 0, static_cast<size_t>(x->numel() * size_of(x->dtype())));
+        }
+    }
+    passes = cut(std::move(passes));
+    share(static_cast<int64_t>(passes.size()), flops_of(call), [&](int64_t i) {
+        AttentionBackward& b = passes[static_cast<size_t>(i)];
         b.scratch = thread_scratch(TENON_SELECT(attention_backward_scratch)(s.head_dim));
         TENON_SELECT(attention_backward_pass)(b);
-        for (int64_t h = 0; h < b.group; ++h) {
-            const int64_t row = first + h * s.queries;
-            TENON_SELECT(scale_head_rows)
-            (dq + row * width, width, d.queries, s.head_dim, b.scale, element_of(g.dq), at(g.dq, row * s.head_dim),
-             s.head_dim);
-        }
+    });
+    share(s.batch * s.heads, flops_of(call), [&](int64_t i) {
+        const int64_t row = i * s.queries;
+        TENON_SELECT(scale_head_rows)
+        (o.dq + row * width, width, s.queries, s.head_dim, static_cast<float>(call.scale), element_of(g.dq),
+         at(g.dq, row * s.head_dim), s.head_dim);
     });
 }
 

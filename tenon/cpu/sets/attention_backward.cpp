@@ -151,9 +151,11 @@ void tile(const AttentionBackward& b, const Tile& t, const Scratch& w) {
     score_products(b, t, q, b.q_row, w.k_panels, w.s);
     score_products(b, t, grad, b.grad_row, w.v_panels, w.dp);
     weights_and_slopes(b, t, w.s, w.dp);
-    key_gradients(b, t, w.s, grad, b.grad_row, w.dv);
-    key_gradients(b, t, w.dp, q, b.q_row, w.dk);
-    query_gradients(b, t, w.dp);
+    if (b.wants_dk_dv) {
+        key_gradients(b, t, w.s, grad, b.grad_row, w.dv);
+        key_gradients(b, t, w.dp, q, b.q_row, w.dk);
+    }
+    if (b.wants_dq) query_gradients(b, t, w.dp);
 }
 
 char* row_of(void* rows, Element type, int64_t offset) {
@@ -168,14 +170,14 @@ int64_t attention_backward_scratch(int64_t head_dim) {
 
 void attention_backward_pass(const AttentionBackward& b) {
     const Scratch w = divide(b.scratch, b.head_dim);
-    const int64_t width = round_up(b.head_dim, kLanes), keys = b.visible.keys;
-    for (int64_t head = 0; head < b.group; ++head) {
+    const int64_t width = round_up(b.head_dim, kLanes);
+    for (int64_t head = 0; b.wants_dq && head < b.group; ++head) {
         for (int64_t row = 0; row < b.queries; ++row) {
             memset(b.dq + head * b.dq_head + row * b.dq_row, 0, sizeof(float) * static_cast<size_t>(width));
         }
     }
-    for (int64_t key = 0; key < keys; key += kAttentionKeys) {
-        const int64_t count = least(kAttentionKeys, keys - key);
+    for (int64_t key = b.first_key; key < b.end_key; key += kAttentionKeys) {
+        const int64_t count = least(kAttentionKeys, b.end_key - key);
         pack_key_panels({b.k + key * b.k_row, b.k_row, 1, Element::f32}, count, b.head_dim, w.k_panels);
         pack_key_panels({b.v + key * b.v_row, b.v_row, 1, Element::f32}, count, b.head_dim, w.v_panels);
         memset(w.dk, 0, sizeof(float) * static_cast<size_t>(2 * kAttentionKeys * width));
@@ -185,6 +187,7 @@ void attention_backward_pass(const AttentionBackward& b) {
                 if (seen_in(b, t, t.rows - 1) > 0) tile(b, t, w);
             }
         }
+        if (!b.wants_dk_dv) continue;
         scale_head_rows(w.dk, width, count, b.head_dim, b.scale, b.dk_type, row_of(b.dk, b.dk_type, key * b.dk_row),
                         b.dk_row);
         scale_head_rows(w.dv, width, count, b.head_dim, 1.0f, b.dk_type, row_of(b.dv, b.dk_type, key * b.dk_row),

@@ -60,8 +60,11 @@ struct AttentionForward {
 };
 
 // All query rows of the query heads that share one KV head, within one document. Rows are readable to whole vectors.
+// Keys [first_key, end_key) of it; and whether dq is wanted, which continues over all keys, and dk and dv.
 struct AttentionBackward {
     int64_t queries, head_dim, group;
+    int64_t first_key, end_key;
+    bool wants_dq, wants_dk_dv;
     Visible visible;
     const float *q, *grad, *k, *v;
     int64_t q_head, q_row, grad_head, grad_row, k_row, v_row;  // *_head: from one query head to the next
