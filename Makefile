@@ -27,7 +27,7 @@ test-long: build
 	@tools/test.sh $(BUILD) long
 
 bench: build
-	$(BUILD)/bench
+	@for program in $(BUILD)/benchmarks/*_bench; do echo "== $$program"; $$program || exit 1; done
 
 format:
 	@tools/setup.sh tests

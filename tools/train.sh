@@ -25,4 +25,6 @@ if [ -z "$text" ]; then
     text=$build/data/bible.txt
     tools/bible_text.sh "$text"
 fi
+# A bare name like 2024 would be read as a number.
+case $text in */*) ;; *) text=./$text ;; esac
 exec "$build/tenon" train examples/bible.toml --set "data.path=$text"

@@ -78,6 +78,13 @@ class LayerTable(Planted):
         self.assertEqual(self.check("tenon/train")[0], 1)
         self.assertEqual(self.check("tenon/models"), (0, ""))
 
+    def test_a_data_set_is_named_in_models_and_help_texts_only(self):
+        text = 'auto example = "runs/bible-1";\n'
+        self.write("tenon/data/a.cpp", text)
+        self.write("cli/a.cpp", text)
+        self.assertEqual(self.check("tenon/data")[0], 1)
+        self.assertEqual(self.check("cli"), (0, ""))
+
     def test_comments_may_name_sources_and_strings_may_hold_slashes(self):
         self.write("tenon/text/a.cpp", '// as llama does\nauto url = "https://x"; /* gpt2 */ auto y = R"(// llama)";\n')
         status, text = self.check("tenon/text")
