@@ -11,7 +11,7 @@
 
 namespace tenon::cpu {
 
-TENON_IN_EVERY_SET(TENON_TRANSPOSE_WORDS)
+TENON_IN_EVERY_SET(TENON_TRANSPOSE_FUNCTIONS)
 
 namespace {
 
@@ -146,21 +146,24 @@ void copy_row(const char* from, int64_t from_stride, char* to, int64_t to_stride
 template <typename T>
 void transpose_panel(const char* from, int64_t from_stride, char* to, int64_t to_stride, int64_t rows,
                      int64_t columns) {
+    // Elements of one size lie at multiples of it: tensors are aligned to their dtype.
+    constexpr int64_t size = sizeof(T);
     const auto* source = reinterpret_cast<const T*>(from);
     auto* target = reinterpret_cast<T*>(to);
-    if constexpr (sizeof(T) == 4) {
-        if (from_stride % 4 == 0 && to_stride % 4 == 0) {
-            TENON_SELECT(transpose_words)(source, from_stride / 4, target, to_stride / 4, rows, columns);
-            return;
+    if constexpr (size == 4) {
+        TENON_SELECT(transpose_words)(source, from_stride / size, target, to_stride / size, rows, columns);
+    } else if constexpr (size == 2) {
+        TENON_SELECT(transpose_halves)(source, from_stride / size, target, to_stride / size, rows, columns);
+    } else {
+        // Sixteen columns at a time: their lines of the source stay in L1 however far apart they lie.
+        for (int64_t start = 0; start < columns; start += 16) {
+            const int64_t end = std::min(columns, start + 16);
+            for (int64_t r = 0; r < rows; ++r) {
+                T* line = target + r * (to_stride / size);
+                for (int64_t c = start; c < end; ++c) line[c] = source[c * (from_stride / size) + r];
+            }
         }
     }
-    for (int64_t r = 0; r < rows; ++r) {
-        auto* line = reinterpret_cast<T*>(to + r * to_stride);
-        for (int64_t c = 0; c < columns; ++c)
-            line[c] = *reinterpret_cast<const T*>(from + c * from_stride + r * int64_t{sizeof(T)});
-    }
-    (void)source;
-    (void)target;
 }
 
 // The last axis is packed in the target, axis `across` in the source: panels of both.

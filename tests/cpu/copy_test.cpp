@@ -72,6 +72,16 @@ void expect_copies_match() {
     }
 }
 
+// 16-bit elements keep all their bits, NaNs among them.
+void expect_halves_match() {
+    std::vector<uint16_t> bits(37 * 70);
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i * 40503U);
+    const Tensor x = ops::from_bytes(bits.data(), 37 * 70, {37, 70}, DType::bf16);
+    std::vector<uint16_t> out(37 * 70);
+    ops::copy_to_host(ops::clone(ops::transpose(x)), out.data());
+    EXPECT_EQ(out, by_index(bits, {70, 37}, {1, 70}, 0));
+}
+
 TEST_F(Copy, EveryLayoutIsReadInLogicalOrder) {
     expect_copies_match<uint8_t>();
     expect_copies_match<int32_t>();
@@ -85,6 +95,7 @@ TEST_F(Copy, EveryInstructionSetMovesTheSameBytes) {
         if (!cpu::supported(set)) continue;
         const cpu::ForcedInstructionSet forced(set);
         expect_copies_match<float>();
+        expect_halves_match();
     }
 }
 
