@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <string>
+#include <vector>
 
 #include "tenon/base/error.h"
 #include "tenon/cpu/access.h"
@@ -115,14 +115,14 @@ struct Operand {
     int64_t size = 4;       // bytes of an element
     bool in_place = false;  // the kernel may read its memory: the dtype is the compute type's
     Layout layout = Layout::dense;
-    std::array<int64_t, max_rank> strides{};  // in elements, by collapsed dim
+    std::array<int64_t, max_rank> strides;  // in elements, by collapsed dim; set up to the rank
 };
 
 // The iteration space with neighbouring dims merged where every operand allows it.
 struct Space {
     int rank = 0;
     int64_t elements = 1;
-    std::array<int64_t, max_rank> sizes{};
+    std::array<int64_t, max_rank> sizes;
     std::array<Operand, max_operands> operands;
     int count = 0;
 
@@ -312,6 +312,30 @@ private:
     int attribute_count_ = 0;
 };
 
+// Small and all alike: one call of the kernel, none of the bookkeeping.
+bool run_at_once(TileKernel kernel, Compute compute, std::span<const Tensor> inputs, std::span<const double> attributes,
+                 bool writes_mask, const Tensor& out) {
+    const int64_t elements = out.numel();
+    if (elements > tile_elements * tiles_per_task || !attributes.empty() || inputs.size() > max_operands) return false;
+    const DType dtype = dtype_of(compute);
+    if (writes_mask ? out.dtype() != DType::boolean : out.dtype() != dtype) return false;
+    const void* in[max_operands];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].dtype() != dtype || inputs[i].shape() != out.shape() || !inputs[i].is_contiguous()) return false;
+        in[i] = data<const char>(inputs[i]);
+    }
+    kernel(in, data(out), elements);
+    return true;
+}
+
+// An operand whose neighbours lie far apart: gathering it tile by tile would fetch each cache line once per row. The
+// blocked copy of copy.h fetches it once.
+bool wants_copy(const Space& space, const Operand& operand) {
+    if (operand.layout != Layout::strided || space.elements < tile_elements * tiles_per_task) return false;
+    const int64_t stride = operand.strides[static_cast<size_t>(space.rank - 1)];
+    return stride * operand.size > 64;
+}
+
 template <class T>
 void copy_tile(const void* const* in, void* out, int64_t n) {
     std::memcpy(out, in[0], static_cast<size_t>(n) * sizeof(T));
@@ -347,8 +371,18 @@ Compute compute_type(DType dtype) {
 
 void elementwise(TileKernel kernel, Compute compute, std::span<const Tensor> inputs, std::span<const double> attributes,
                  bool writes_mask, const Tensor& out) {
-    const Space space = make_space(inputs, out, compute);
-    if (space.elements > 0) Work(space, kernel, compute, attributes, writes_mask, out).run();
+    if (run_at_once(kernel, compute, inputs, attributes, writes_mask, out)) return;
+    Space space = make_space(inputs, out, compute);
+    if (space.elements == 0) return;
+    std::vector<Tensor> copies;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!wants_copy(space, space.operands[i])) continue;
+        if (copies.empty()) copies.assign(inputs.begin(), inputs.end());
+        copies[i] = Tensor(inputs[i].shape(), inputs[i].dtype(), Device::cpu);
+        copy_elements(inputs[i], copies[i]);
+    }
+    if (!copies.empty()) space = make_space(copies, out, compute);
+    Work(space, kernel, compute, attributes, writes_mask, out).run();
 }
 
 void elementwise_reference(const scalar::Evaluator& evaluator, Compute compute, std::span<const Tensor> inputs,

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "functions64.h"
 #include "tenon/scalar/formulas.h"
+#include "tests/scalar/functions64.h"
 
 namespace tenon::scalar {
 namespace {
