@@ -237,6 +237,17 @@ Json RunConfig::origins_json() const {
     return tree;
 }
 
+std::vector<SectionKeys> section_keys() {
+    return {{"data", data_keys()},
+            {"tokenizer", tokenizer_keys()},
+            {"batch", batch_keys()},
+            {"optim", optim_keys()},
+            {"schedule", schedule_keys()},
+            {"train", train_keys()},
+            {"checkpoint", checkpoint_keys()},
+            {"numerics", numerics_keys()}};
+}
+
 RunConfig read_run_config(const std::string& path, const std::vector<std::string>& overrides) {
     base::TomlTable document = base::read_toml(path);
     for (const std::string& text : overrides) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/base/config_schema.h"
@@ -16,6 +17,13 @@ struct RunConfig {
     base::Json values_json() const;
     base::Json origins_json() const;
 };
+
+// What each section but [model] may hold; the keys of [model] are its family's (models::families()).
+struct SectionKeys {
+    std::string_view section;
+    std::vector<base::ConfigKey> keys;
+};
+std::vector<SectionKeys> section_keys();
 
 // Reads `path`, applies the overrides ("key=value"), checks everything that can be checked without the data.
 RunConfig read_run_config(const std::string& path, const std::vector<std::string>& overrides);
