@@ -25,9 +25,9 @@ struct Function {
     double bound;  // in units of the last place
 };
 
-const Function functions[] = {{"exp", ops::exp, std::exp, 0.85},   {"log", ops::log, std::log, 0.9},
+const Function functions[] = {{"exp", ops::exp, std::exp, 1.0},    {"log", ops::log, std::log, 1.0},
                               {"sin", ops::sin, std::sin, 1.5},    {"cos", ops::cos, std::cos, 1.5},
-                              {"tanh", ops::tanh, std::tanh, 1.6}, {"erf", ops::erf, std::erf, 1.1}};
+                              {"tanh", ops::tanh, std::tanh, 1.6}, {"erf", ops::erf, std::erf, 1.3}};
 
 constexpr int64_t chunk = 1 << 20, chunks = int64_t{1} << 12;
 

@@ -25,9 +25,9 @@ struct Function {
 };
 
 const Function functions[] = {
-    {"exp", ops::exp, scalar::host::exp, std::exp, 0.85},    {"log", ops::log, scalar::host::log, std::log, 0.9},
+    {"exp", ops::exp, scalar::host::exp, std::exp, 1.0},     {"log", ops::log, scalar::host::log, std::log, 1.0},
     {"sin", ops::sin, scalar::host::sin, std::sin, 1.5},     {"cos", ops::cos, scalar::host::cos, std::cos, 1.5},
-    {"tanh", ops::tanh, scalar::host::tanh, std::tanh, 1.6}, {"erf", ops::erf, scalar::host::erf, std::erf, 1.1}};
+    {"tanh", ops::tanh, scalar::host::tanh, std::tanh, 1.6}, {"erf", ops::erf, scalar::host::erf, std::erf, 1.3}};
 
 // Every `step`-th float by its bits, from 0 to the last NaN, and the places where something changes.
 std::vector<float> sampled_floats(uint64_t step) {
