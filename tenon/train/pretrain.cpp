@@ -114,6 +114,7 @@ public:
         std::vector<std::string> skipped;
         const auto checkpoint = io::read_newest(folder_.checkpoints(), skipped);
         for (const std::string& message : skipped) base::log_warning(message);
+        set_aside_after(checkpoint ? checkpoint->step : -1);
         if (!checkpoint) return false;
         trainer_.restore(checkpoint->step, checkpoint->model, checkpoint->optimizer);
         last_checkpoint_ = checkpoint->step;
@@ -151,6 +152,19 @@ public:
     }
 
 private:
+    // Checkpoints after the newest good one are damaged. They keep their bytes but not their names: the run comes to
+    // those steps again.
+    void set_aside_after(int64_t good_step) const {
+        for (const int64_t step : io::committed_steps(folder_.checkpoints())) {
+            if (step <= good_step) continue;
+            const std::string path = io::checkpoint_path(folder_.checkpoints(), step);
+            const std::string aside = base::join_path(folder_.checkpoints(), "damaged-step-" + std::to_string(step));
+            base::remove_tree(aside);
+            base::rename_path(path, aside);
+            base::log_warning("[checkpoint] " + path + " is now " + aside);
+        }
+    }
+
     void open_logs(int64_t event_bytes, int64_t digest_bytes) {
         events_ = std::make_unique<run::EventLog>(folder_.events(), event_bytes);
         ledger_ = std::make_unique<run::DigestLedger>(folder_.digests(), digest_bytes);

@@ -128,6 +128,21 @@ class Interruption(CliTest):
         self.succeed("resume", "a")
         self.assertEqual(self.digests("a"), before)
 
+    def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=12")
+        before = self.digests("a")
+        for damaged in ([12], [12, 10]):
+            for step in damaged:
+                path = self.folder / f"a/checkpoints/step-{step}/model.safetensors"
+                path.write_bytes(path.read_bytes()[:-1] + b"\x55")
+            done = self.command("resume", "a")
+            text = done.stderr.decode()
+            self.assertEqual(done.returncode, 0, text)
+            for step in damaged:
+                self.assertIn(f"step-{step}: model.safetensors fails its checksum", text)
+            self.assertEqual(self.digests("a"), before)
+            self.assertTrue((self.folder / "a/checkpoints/damaged-step-12").exists())
+
     def test_changed_data_is_refused(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
         text = (self.folder / "text.txt").read_text()
