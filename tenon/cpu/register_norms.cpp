@@ -41,6 +41,13 @@ const void* adjacent_parameter(const Call& call, int input, Tensor& copy) {
     return data(copy);
 }
 
+// One f32 for each row. `copy` keeps them where they are not stored so.
+const float* adjacent_floats(const Tensor& x, std::vector<float>& copy) {
+    if (x.dtype() == DType::f32 && x.is_contiguous()) return data<float>(x);
+    copy = reference_values<float>(x);
+    return copy.data();
+}
+
 void forward_lanes(const Call& call, std::span<Tensor> outputs, bool is_layer) {
     const Tensor& x = call.input(0);
     const Rows rows(x);
@@ -138,7 +145,8 @@ void gradient_of_lane_pair(const GradientCall& call, int64_t block, int64_t lane
 void backward_lanes(const Call& call, std::span<Tensor> outputs, bool is_layer) {
     const Tensor& x = call.input(1);
     const int64_t n = x.size(-1);
-    Tensor weight, mean, r;
+    Tensor weight;
+    std::vector<float> mean, r;
     GradientCall gradient{Rows(call.input(0)),
                           Rows(x),
                           {},
@@ -151,8 +159,8 @@ void backward_lanes(const Call& call, std::span<Tensor> outputs, bool is_layer) 
     gradient.all.type = element_of(x.dtype());
     gradient.all.n = n;
     gradient.all.weight = adjacent_parameter(call, 2, weight);
-    if (is_layer) gradient.mean = static_cast<const float*>(adjacent_parameter(call, 3, mean));
-    gradient.r = static_cast<const float*>(adjacent_parameter(call, is_layer ? 4 : 3, r));
+    if (is_layer) gradient.mean = adjacent_floats(call.input(3), mean);
+    gradient.r = adjacent_floats(call.input(is_layer ? 4 : 3), r);
     const int64_t blocks = n == 0 ? 0 : (x.numel() / n + kSumBlock - 1) / kSumBlock;
     const bool sums_weight = is_layer || call.has(2);
     const LaneSums weight_sums(sums_weight ? blocks : 0, n), bias_sums(is_layer ? blocks : 0, n);

@@ -92,8 +92,8 @@ void register_cross_entropy(Table& table) {
         .rule([](const Call& call, Results& results) {
             const Tensor &g = call.input(0), &logits = call.input(1), &lse = call.input(3);
             check_targets(call, logits, call.input(2));
-            if (g.rank() != 0 || lse.shape() != leading_shape(logits) ||
-                lse.dtype() != statistics_dtype(logits.dtype())) {
+            const bool has_dtype = lse.dtype() == statistics_dtype(logits.dtype()) || lse.dtype() == logits.dtype();
+            if (g.rank() != 0 || lse.shape() != leading_shape(logits) || !has_dtype) {
                 throw Error(Code::usage, call.op.name(),
                             "loss_grad " + describe(g) + " or lse " + describe(lse) + " does not belong to logits " +
                                 describe(logits));

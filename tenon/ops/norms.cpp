@@ -46,12 +46,15 @@ void check_same(const Call& call, const Tensor& g, const Tensor& x) {
     }
 }
 
+// One number for each row: as the forward op gives it, or of x's dtype.
 void check_statistics(const Call& call, const Tensor& x, int input) {
     const Tensor& statistics = call.input(input);
-    if (statistics.shape() != leading_shape(x) || statistics.dtype() != statistics_dtype(x.dtype())) {
+    const bool has_dtype = statistics.dtype() == statistics_dtype(x.dtype()) || statistics.dtype() == x.dtype();
+    if (statistics.shape() != leading_shape(x) || !has_dtype) {
         throw Error(Code::usage, call.op.name(),
                     call.op.schema().inputs[static_cast<size_t>(input)].name + " is " + describe(statistics) +
-                        "; rows of " + describe(x) + " have one number each, in f32 or f64");
+                        "; rows of " + describe(x) + " have one number each, in " +
+                        std::string(name_of(statistics_dtype(x.dtype()))));
     }
 }
 

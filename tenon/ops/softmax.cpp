@@ -20,7 +20,7 @@ void along_rule(const Call& call, Results& results) {
 void backward_rule(const Call& call, Results& results) {
     const Tensor &g = call.input(0), &y = call.input(1);
     if (g.shape() != y.shape() || g.dtype() != y.dtype()) {
-        throw Error(Code::usage, call.op.name(), "out_grad is " + describe(g) + ", out is " + describe(y));
+        throw Error(Code::usage, call.op.name(), "out_grad is " + describe(g) + ", y is " + describe(y));
     }
     along_rule(call, results);
 }
@@ -69,10 +69,10 @@ void register_softmaxes(Table& table) {
         .error({normal({2, 3})}, {{"dim", -3}}, "out of range")
         .like("torch.log_softmax");
 
-    table.op("softmax_backward(out_grad, out, dim: int)")
-        .doc("The gradient of softmax from its result: out · (out_grad - sum(out_grad · out)).")
+    table.op("softmax_backward(out_grad, y, dim: int)")
+        .doc("The gradient of softmax from its result y: y · (out_grad - sum(out_grad · y)).")
         .rule(backward_rule)
-        .derivative({"out_grad", "out"},
+        .derivative({"out_grad", "y"},
                     [](const Backward& b, std::span<Tensor> grads) {
                         const Tensor &g = b.input(0), &y = b.input(1), &u = b.grad();
                         const Tensor along_y = sum(u * y, dim_of(b), true);
@@ -86,12 +86,12 @@ void register_softmaxes(Table& table) {
         .sample({normal({2, 5}), unit({2, 5})}, {{"dim", -1}})
         .sample({normal({3, 4, 2}), unit({3, 4, 2})}, {{"dim", 1}})
         .sample({normal({}), unit({})}, {{"dim", 0}})
-        .error({normal({2, 3}), normal({3})}, {{"dim", -1}}, "out_grad is f32[2, 3], out is f32[3]");
+        .error({normal({2, 3}), normal({3})}, {{"dim", -1}}, "out_grad is f32[2, 3], y is f32[3]");
 
-    table.op("log_softmax_backward(out_grad, out, dim: int)")
-        .doc("The gradient of log_softmax from its result: out_grad - exp(out) · sum(out_grad).")
+    table.op("log_softmax_backward(out_grad, y, dim: int)")
+        .doc("The gradient of log_softmax from its result y: out_grad - exp(y) · sum(out_grad).")
         .rule(backward_rule)
-        .derivative({"out_grad", "out"},
+        .derivative({"out_grad", "y"},
                     [](const Backward& b, std::span<Tensor> grads) {
                         const Tensor &g = b.input(0), &u = b.grad();
                         const Tensor weighted = u * exp(b.input(1));
@@ -102,7 +102,7 @@ void register_softmaxes(Table& table) {
         .sample({normal({2, 5}), unit({2, 5})}, {{"dim", -1}})
         .sample({normal({3, 4, 2}), unit({3, 4, 2})}, {{"dim", 0}})
         .sample({normal({}), unit({})}, {{"dim", 0}})
-        .error({normal({2, 3}), normal({3})}, {{"dim", -1}}, "out_grad is f32[2, 3], out is f32[3]");
+        .error({normal({2, 3}), normal({3})}, {{"dim", -1}}, "out_grad is f32[2, 3], y is f32[3]");
 }
 
 void register_log_sums(Table& table) {
