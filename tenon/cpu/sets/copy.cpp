@@ -42,7 +42,19 @@ TENON_INLINE int lanes_left(int64_t n, int64_t i) {
     return static_cast<int>(n - i < kLanes ? n - i : kLanes);
 }
 
-// Blocks of 16 by 16 in registers: each line of memory is read and written whole. Loads and shuffles keep any bits.
+// One block of at most 16 by 16, in registers. Loads and shuffles keep any bits.
+template <class E>
+TENON_INLINE void transpose_block(const typename E::Stored* from, int64_t from_stride, typename E::Stored* to,
+                                  int64_t to_stride, int height, int width) {
+    Vec block[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+        block[i] = i < width ? as_float(E::load_lanes(from + i * from_stride, height)) : zero();
+    }
+    transpose(block);
+    for (int i = 0; i < height; ++i) E::store_lanes(to + i * to_stride, as_int(block[i]), width);
+}
+
+// Each line of memory that a whole block touches is read and written whole.
 template <class E>
 TENON_INLINE void transpose_blocks(const typename E::Stored* from, int64_t from_stride, typename E::Stored* to,
                                    int64_t to_stride, int64_t rows, int64_t columns) {
@@ -50,12 +62,14 @@ TENON_INLINE void transpose_blocks(const typename E::Stored* from, int64_t from_
         const int height = lanes_left(rows, r);
         for (int64_t c = 0; c < columns; c += kLanes) {
             const int width = lanes_left(columns, c);
-            Vec block[kLanes];
-            for (int i = 0; i < kLanes; ++i) {
-                block[i] = i < width ? as_float(E::load_lanes(from + (c + i) * from_stride + r, height)) : zero();
+            const auto* source = from + c * from_stride + r;
+            auto* target = to + r * to_stride + c;
+            // The constants let the compiler keep a whole block in registers.
+            if (height == kLanes && width == kLanes) {
+                transpose_block<E>(source, from_stride, target, to_stride, kLanes, kLanes);
+            } else {
+                transpose_block<E>(source, from_stride, target, to_stride, height, width);
             }
-            transpose(block);
-            for (int i = 0; i < height; ++i) E::store_lanes(to + (r + i) * to_stride + c, as_int(block[i]), width);
         }
     }
 }
