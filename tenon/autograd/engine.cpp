@@ -6,6 +6,7 @@
 
 #include "tenon/autograd/node.h"
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/ops/functions.h"
 #include "tenon/ops/operators.h"
 
@@ -14,7 +15,9 @@ namespace tenon::autograd {
 namespace {
 
 struct LaterFirst {
-    bool operator()(const Node* a, const Node* b) const { return a->sequence < b->sequence; }
+    bool operator()(const Node* a, const Node* b) const {
+        return TENON_FAULT(nodes_by_address) ? a > b : a->sequence < b->sequence;
+    }
 };
 
 struct LeafState {
@@ -117,6 +120,7 @@ private:
     void deliver_to_leaf(const Tensor& leaf, const Tensor& grad) {
         LeafState& state = leaf_state(leaf);
         if (grad.defined()) meet(state.grad, grad);
+        if (grad.defined() && TENON_FAULT(node_replayed)) meet(state.grad, grad);
         if (--state.uses_left > 0 || !state.grad.defined()) return;
         const Meta* meta = find_meta(leaf);
         if (meta != nullptr) state.grad = apply_hooks(meta->hooks, state.grad);

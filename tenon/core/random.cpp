@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/base/sha256.h"
 
 namespace tenon {
@@ -89,11 +90,12 @@ const std::string& ModulePath::current() {
 }
 
 Draw next_draw(std::string_view op) {
-    if (open_pass != nullptr) {
+    if (open_pass != nullptr && !TENON_FAULT(dropout_unkeyed)) {
         std::string stream = module_path + "/" + std::string(op);
         const int64_t ordinal = open_pass->ordinals[stream]++;
         stream += "/" + std::to_string(ordinal);
-        return {stream_key(open_pass->seed, stream), open_pass->step, open_pass->leaf};
+        return {stream_key(open_pass->seed, stream), TENON_FAULT(draw_ignores_step) ? 0 : open_pass->step,
+                TENON_FAULT(draw_ignores_leaf) ? 0 : open_pass->leaf};
     }
     const std::lock_guard lock(generator_mutex);
     const uint64_t ordinal = generator.ordinal++;

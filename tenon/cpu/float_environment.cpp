@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tenon/base/fault.h"
 #include "tenon/base/log.h"
 
 namespace tenon::cpu {
@@ -11,7 +12,7 @@ std::atomic<int64_t> corrected{0};
 }
 
 void FloatEnvironment::correct() const {
-    _mm_setcsr(before_ & ~kChangesResults);
+    if (!TENON_FAULT(float_environment_left)) _mm_setcsr(before_ & ~kChangesResults);
     if (corrected.fetch_add(1, std::memory_order_relaxed) == 0) {
         base::log_warning(
             "another library switched this thread to flush subnormal numbers or to another rounding; "

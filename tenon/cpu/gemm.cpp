@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/scratch.h"
 #include "tenon/cpu/thread_pool.h"
@@ -165,10 +166,26 @@ void run_shared(const Gemm& g, const GemmBlocks& blocks) {
     }
 }
 
+// The planted fault: two partial sums instead of one chain.
+void add_halves_of_k(const Gemm& g) {
+    const auto past = [](const void* first, Element type, int64_t elements) {
+        return static_cast<const char*>(first) + elements * (type == Element::f32 ? 4 : 2);
+    };
+    Gemm low = g, high = g;
+    low.k = g.k / 2, high.k = g.k - low.k;
+    high.a = past(g.a, g.a_type, low.k * g.a_column), high.b = past(g.b, g.b_type, low.k * g.b_row);
+    high.store = Store::add, high.bias = nullptr;
+    gemm(low);
+    gemm(high);
+}
+
 }  // namespace
 
 void gemm(const Gemm& product) {
     if (product.batch == 0 || product.m == 0 || product.n == 0) return;
+    if (TENON_FAULT(product_splits_k) && threads() > 1 && product.k > 1 && product.store == Store::overwrite) {
+        return add_halves_of_k(product);
+    }
     const GemmBlocks blocks = TENON_SELECT(gemm_blocks)();
     const double step = flops_of(product.m, std::min(product.n, kSharedColumns), std::min(product.k, blocks.depth));
     const bool shared =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/cpu/access.h"
 #include "tenon/cpu/copy.h"
 #include "tenon/cpu/numbers.h"
@@ -109,7 +110,9 @@ void add_row(const Positions& positions, int64_t destination, const typename Num
             sums[j] = initial == nullptr ? typename Number::Working{0} : Number::load(initial[start + j]);
         }
         for (const int64_t* at = positions.begin(destination); at != positions.end(destination); ++at) {
-            const auto* row = values + *at * inner + start;
+            const int64_t source =
+                TENON_FAULT(scatter_descends) ? positions.begin(destination)[positions.end(destination) - at - 1] : *at;
+            const auto* row = values + source * inner + start;
             for (int64_t j = 0; j < length; ++j) sums[j] += Number::load(row[j]);
         }
         for (int64_t j = 0; j < length; ++j) out[start + j] = Number::store(sums[j]);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/cpu/access.h"
 #include "tenon/cpu/convert.h"
 #include "tenon/cpu/gemm.h"
@@ -67,6 +68,7 @@ void gradients_of_weight(const LinearCrossEntropy& call, const Chunk& c, float* 
     g.c = waiting != nullptr ? waiting : static_cast<void*>(at(call.dw, 0)), g.c_row = g.n;
     g.c_type = waiting != nullptr ? Element::f32 : element_of(call.dw);
     g.store = c.first == 0 ? Store::overwrite : Store::continue_chain;
+    if (TENON_FAULT(loss_adds_chunks) && c.first > 0) g.store = Store::add;
     gemm(g);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/access.h"
 #include "tenon/cpu/half.h"
 #include "tenon/cpu/instruction_set.h"
@@ -120,6 +121,11 @@ struct Source {
 float meet_parts(Reduction kind, const float* parts, int64_t count, int64_t step) {
     if (kind == Reduction::sum) {
         PartialSums<float> sums;
+        if (TENON_FAULT(sum_blocks_in_line)) {
+            float sum = 0;
+            for (int64_t i = 0; i < count; ++i) sum += parts[i * step];
+            return sum;
+        }
         for (int64_t i = 0; i < count; ++i) sums.push(parts[i * step]);
         return sums.total();
     }
@@ -233,6 +239,12 @@ ReductionPlan reduction_plan(const Tensor& x, const Dims& dims) {
         (is_reduced ? plan.reduced : plan.kept).push_back(x.shape()[d]);
         (is_reduced ? plan.reduced_strides : plan.kept_strides).push_back(x.strides()[d]);
         (is_reduced ? plan.n : plan.outputs) *= x.shape()[d];
+    }
+    for (int64_t d = 1; TENON_FAULT(sum_in_memory_order) && d < plan.reduced.size(); ++d) {
+        for (int64_t e = d; e > 0 && plan.reduced_strides[e - 1] < plan.reduced_strides[e]; --e) {
+            std::swap(plan.reduced[e - 1], plan.reduced[e]);
+            std::swap(plan.reduced_strides[e - 1], plan.reduced_strides[e]);
+        }
     }
     merge_dims(plan.kept, plan.kept_strides);
     merge_dims(plan.reduced, plan.reduced_strides);

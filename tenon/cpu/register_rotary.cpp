@@ -1,4 +1,7 @@
 // Kernels of ops/rotary.cpp.
+#include <cmath>
+
+#include "tenon/base/fault.h"
 #include "tenon/cpu/access.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/reductions.h"
@@ -110,6 +113,9 @@ void tables_lanes(const Call& call, std::span<Tensor> outputs) {
     over_row_groups(length, 8 * half, [&](int64_t first, int64_t count) {
         float *cosines = data<float>(outputs[0]) + first * half, *sines = data<float>(outputs[1]) + first * half;
         kernel({frequencies.data(), first, count, half, cosines, sines});
+        for (int64_t i = 0; TENON_FAULT(rope_through_libm) && i < count * half; ++i) {
+            cosines[i] = std::cos(static_cast<float>(first + i / half) * frequencies[static_cast<size_t>(i % half)]);
+        }
     });
 }
 

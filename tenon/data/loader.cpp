@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 
 namespace tenon::data {
 
@@ -76,7 +77,7 @@ void Loader::seek(int64_t place) {
         std::lock_guard lock(mutex_);
         queue_.clear();
         failure_ = nullptr;
-        ahead_ = place;
+        ahead_ = TENON_FAULT(place_forgotten) ? 0 : place;
         ++seeks_;
     }
     place_ = place;
@@ -123,7 +124,8 @@ Batch Loader::read(int64_t place) const {
     batch.inputs.resize(static_cast<size_t>(batch.rows) * length);
     batch.targets.resize(batch.inputs.size());
     for (int64_t row = 0; row < batch.rows; ++row) {
-        batch.samples.push_back(order_.at(place + options_.first + row));
+        batch.samples.push_back(
+            order_.at(place + options_.first + row + (TENON_FAULT(order_by_prefetch) ? options_.prefetch : 0)));
         auto begin = static_cast<size_t>(row) * length;
         source_->read(batch.samples.back(), std::span(batch.inputs).subspan(begin, length),
                       std::span(batch.targets).subspan(begin, length));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/base/files.h"
 #include "tenon/base/number.h"
 #include "tenon/base/sha256.h"
@@ -85,6 +86,7 @@ NamedTensors read_part(const std::string& path, const std::string& name, const J
             broken(file, "tensor \"" + tensor_name + "\" is not where the manifest has it");
         }
         const Tensor& tensor = tensors[next++].second;
+        if (TENON_FAULT(checkpoint_unchecked)) continue;
         base::Sha256 hash;
         hash.update(cpu::data<>(tensor), tensor.numel() * size_of(tensor.dtype()));
         if (hash.finish_hex() != entry["sha256"].string()) {
@@ -92,7 +94,7 @@ NamedTensors read_part(const std::string& path, const std::string& name, const J
         }
     }
     if (next != tensors.size()) broken(file, "tensor \"" + tensors[next].first + "\" is not in the manifest");
-    if (base::sha256_hex_of_file(file) != expected["sha256"].string()) {
+    if (!TENON_FAULT(checkpoint_unchecked) && base::sha256_hex_of_file(file) != expected["sha256"].string()) {
         broken(path, name + " fails its checksum in its header");
     }
     return tensors;
@@ -128,6 +130,7 @@ void write_checkpoint(const std::string& folder, const CheckpointContent& conten
     base::sync_directory(path);
     base::rename_path(path, final_path);
     base::sync_directory(folder);
+    if (TENON_FAULT(commit_left_out)) return;
     base::write_file_atomically(base::join_path(final_path, "COMMIT"), base::sha256_hex(text) + "\n");
 }
 

@@ -1,7 +1,9 @@
 #include "tenon/nn/initializer.h"
 
 #include <bit>
+#include <string>
 
+#include "tenon/base/fault.h"
 #include "tenon/core/random.h"
 #include "tenon/ops/functions.h"
 
@@ -14,7 +16,12 @@ void initialize(Tensor& parameter, Initializer initializer, uint64_t seed, std::
         ops::assign(parameter, ops::full(parameter.shape(), initializer.value, parameter.dtype(), device));
         return;
     }
-    const auto key = std::bit_cast<int64_t>(stream_key(seed, name));
+    const auto turn = [] {
+        static int count = 0;
+        return std::to_string(count++);
+    };
+    const auto key =
+        std::bit_cast<int64_t>(stream_key(seed, TENON_FAULT(start_by_ordinal) ? turn() : std::string(name)));
     ops::assign(parameter,
                 ops::randn_keyed(parameter.shape(), 0, initializer.value, key, 0, 0, parameter.dtype(), device));
 }

@@ -1,6 +1,7 @@
 #include "tenon/optim/adamw.h"
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/ops/functions.h"
 
 namespace tenon::optim {
@@ -9,7 +10,8 @@ AdamW::AdamW(const std::vector<nn::NamedParameter>& parameters, const AdamWOptio
     for (const nn::NamedParameter& each : parameters) {
         const Tensor& p = each.tensor;
         slots_.push_back({each.name, p, ops::zeros(p.shape(), DType::f32, p.device()),
-                          ops::zeros(p.shape(), DType::f32, p.device()), each.decays ? options.weight_decay : 0});
+                          ops::zeros(p.shape(), DType::f32, p.device()),
+                          each.decays || TENON_FAULT(decay_everywhere) ? options.weight_decay : 0});
     }
 }
 

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/base/fault.h"
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 
 namespace tenon::optim {
 
 double global_norm(std::vector<std::pair<std::string, Tensor>> named_grads) {
-    std::sort(named_grads.begin(), named_grads.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (!TENON_FAULT(norm_by_registration)) {
+        std::sort(named_grads.begin(), named_grads.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+    }
     double sum = 0;
     for (const auto& [name, grad] : named_grads) {
         const Tensor squares = ops::sum_of_squares(grad);

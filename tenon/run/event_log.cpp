@@ -1,9 +1,11 @@
 #include "tenon/run/event_log.h"
 
+#include "tenon/base/fault.h"
+
 namespace tenon::run {
 
 EventLog::EventLog(const std::string& path, int64_t length) : file_(path) {
-    if (length >= 0) file_.truncate(length);
+    if (length >= 0 && !TENON_FAULT(events_not_cut)) file_.truncate(length);
 }
 
 void EventLog::append(const base::Json& event) {

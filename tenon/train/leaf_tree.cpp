@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/ops/operators.h"
 
 namespace tenon::train {
@@ -15,6 +16,10 @@ LeafTree::LeafTree(int64_t leaves) : levels_(std::countr_zero(static_cast<uint64
 
 void LeafTree::add(int64_t leaf, std::vector<Tensor> values) {
     const ops::NoGrad guard;
+    if (TENON_FAULT(leaves_by_arrival)) {
+        leaf = 0;
+        for (const auto& [place, sums] : waiting_) leaf += int64_t{1} << place.first;
+    }
     std::pair<int, int64_t> at{0, leaf};
     while (at.first < levels_) {
         const auto sibling = waiting_.find({at.first, at.second ^ 1});

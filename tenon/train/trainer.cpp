@@ -7,6 +7,7 @@
 
 #include "tenon/autograd/autograd.h"
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/base/nearest.h"
 #include "tenon/core/random.h"
 #include "tenon/ops/digest_key.h"
@@ -144,7 +145,7 @@ io::NamedTensors Trainer::optimizer_tensors() const {
 
 void Trainer::restore(int64_t steps_done, const io::NamedTensors& model, const io::NamedTensors& optimizer) {
     load_tensors(model_tensors(), model, "the model");
-    load_tensors(optimizer_tensors(), optimizer, "the optimizer");
+    if (!TENON_FAULT(moments_lost)) load_tensors(optimizer_tensors(), optimizer, "the optimizer");
     optimizer_.set_steps_taken(steps_done);
 }
 

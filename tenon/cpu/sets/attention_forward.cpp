@@ -1,6 +1,7 @@
 // Attention forward: a block of query rows of one head.   q [rows, D]   keys in panels [D][16]   v [keys, D]
 // Keys come in chunks of 128. A chunk's scores are a product, its weights exp(s - m), its part of the result a product;
 // then it is folded into what came before. A chunk of scores for 42 rows stays in L1.
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/attention_dropout.h"
 #include "tenon/cpu/sets/attention_kernel.h"
 #include "tenon/cpu/sets/elements.h"
@@ -42,7 +43,7 @@ void scores(const AttentionForward& f, const Chunk& c, float* s) {
 
 // n scores of one row become weights exp(s - m). The lanes of a partial last vector that are absent become anything.
 TENON_INLINE void weights(float* s, int64_t n, Vec scale, float* m, float* l) {
-    Vec top = broadcast(-__builtin_inff());
+    Vec top = broadcast(TENON_FAULT(attention_running_maximum) ? *m : -__builtin_inff());
     over_vectors(n, [&](int64_t i, int lanes) {
         const Vec x = mul(load(s + i), scale);
         store(s + i, x);
@@ -70,6 +71,10 @@ void weights_of_rows(const AttentionForward& f, const Chunk& c, float* s, RowSta
         words.draw(f.dropout, row, c.first, n);
         for (int64_t i = 0; i < n; i += kLanes) store(first + i, words.drop(f.dropout, i, load(first + i)));
     }
+    for (int64_t row = 0; TENON_FAULT(attention_multiplies_masked) && row < f.rows; ++row) {
+        for (int64_t i = seen_of(f.visible, row, c.first, c.count); i < c.count; ++i)
+            s[row * kScoreRow + c.shift + i] = 0;
+    }
 }
 
 // part[row] = sum over the keys that the row sees of weight * v, from nothing.
@@ -84,6 +89,10 @@ void values(const AttentionForward& f, const Chunk& c, const float* s, float* pa
             if (seen_of(f.visible, row + rows - 1, c.first, c.count) == 0) continue;
             const Block all{s + row * kScoreRow + c.shift, kScoreRow, 1,    v, f.v_row, kLanes,
                             part + row * width + column,   width,     false};
+            if (TENON_FAULT(attention_multiplies_masked)) {
+                multiply_block(rows, vectors, all, c.count);
+                continue;
+            }
             multiply_block(rows, vectors, all, common);
             // Where the rows see ever more keys: each row's own ones.
             for (int64_t i = 1; i < rows; ++i) {
@@ -160,8 +169,9 @@ void attention_forward_block(const AttentionForward& f) {
     float* part = sum + kAttentionRows * width;
     RowState total{}, chunk{};
     const int64_t seen = seen_of(f.visible, f.rows - 1, 0, f.visible.keys);
-    for (int64_t first = 0; first < seen; first += kAttentionChunk) {
-        const Chunk c{first, least(kAttentionChunk, seen - first), (f.first_key + first) % kLanes};
+    const int64_t chunk_keys = TENON_FAULT(attention_chunks_by_rows) && f.rows < kRows ? 64 : kAttentionChunk;
+    for (int64_t first = 0; first < seen; first += chunk_keys) {
+        const Chunk c{first, least(chunk_keys, seen - first), (f.first_key + first) % kLanes};
         scores(f, c, s);
         weights_of_rows(f, c, s, first == 0 ? total : chunk);
         values(f, c, s, first == 0 ? sum : part);

@@ -1,5 +1,6 @@
 #include "tenon/cpu/sets/digest.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/vector.h"
 
 namespace tenon::cpu::TENON_CPU_SET {
@@ -25,7 +26,7 @@ TENON_INLINE void add_word(uint32_t word, uint32_t c, uint32_t n1, uint64_t& fir
 template <class T, class Canonical>
 TENON_INLINE DigestSums one_word(const T* x, int64_t count, uint32_t c, uint32_t n1, Canonical canonical) {
     uint64_t first = 0, second = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = TENON_FAULT(digest_skips_word) ? 1 : 0; i < count; ++i) {
         add_word(canonical(static_cast<uint32_t>(x[i])), c + static_cast<uint32_t>(i), n1, first, second);
     }
     return {first, second};
@@ -60,8 +61,10 @@ DigestSums digest_words(Words type, const void* x, int64_t count, uint64_t word,
         case Words::i32:
             return one_word(static_cast<const uint32_t*>(x), count, c, n1, same);
         case Words::f32:
-            return one_word(static_cast<const uint32_t*>(x), count, c, n1,
-                            [](uint32_t b) { return (b & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : b; });
+            return one_word(static_cast<const uint32_t*>(x), count, c, n1, [](uint32_t b) {
+                if (TENON_FAULT(digest_of_raw_nan)) return b;
+                return (b & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : b;
+            });
         case Words::i64:
             return two_words(static_cast<const uint64_t*>(x), count, c, n1, same);
         case Words::f64:

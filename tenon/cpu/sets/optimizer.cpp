@@ -1,5 +1,6 @@
 #include "tenon/cpu/sets/optimizer.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/lane_sums.h"
 #include "tenon/cpu/sets/vector.h"
 
@@ -15,7 +16,8 @@ struct Moments {
 
 TENON_INLINE Moments step(const AdamWScalars<float>& s, Vec p, Vec g, Vec m, Vec v) {
     g = mul(g, broadcast(s.grad_scale));
-    m = add(m, mul(sub(g, m), broadcast(s.one_minus_beta1)));
+    m = TENON_FAULT(update_contracted) ? fma(sub(g, m), broadcast(s.one_minus_beta1), m)
+                                       : add(m, mul(sub(g, m), broadcast(s.one_minus_beta1)));
     v = add(mul(v, broadcast(s.beta2)), mul(mul(g, g), broadcast(s.one_minus_beta2)));
     const Vec divisor = add(div(sqrt(v), broadcast(s.sqrt_correction2)), broadcast(s.eps));
     p = sub(mul(p, broadcast(s.decay)), mul(broadcast(s.step_size), div(m, divisor)));

@@ -1,6 +1,7 @@
 // Sums, greatest and least of rows and columns; see reductions.h.
 #include "tenon/cpu/sets/reductions.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/lane_sums.h"
 #include "tenon/cpu/sets/row_extremes.h"
 
@@ -19,6 +20,17 @@ TENON_INLINE void sum_rows(const typename E::Stored* x, int64_t row_stride, int6
         n, [=](int s, int64_t i, int lanes) { return load_lanes<E>(x + s * row_stride + i, lanes); }, out);
 }
 
+// The planted fault: what a loop over one register of 8 lanes gives.
+template <class E>
+float sum_in_eight_lanes(const typename E::Stored* x, int64_t n) {
+    float lanes[8] = {};
+    for (int64_t i = 0; i < n; ++i) lanes[i % 8] += first_lane(E::load_some(x + i, 1));
+    for (int half = 4; half > 0; half /= 2) {
+        for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+    }
+    return lanes[0];
+}
+
 template <class E, class Op>
 void extremes_of_rows(const ReduceRows& r) {
     const auto* x = static_cast<const typename E::Stored*>(r.x);
@@ -29,6 +41,9 @@ template <class E>
 void sums_of_rows(const ReduceRows& r) {
     const auto* x = static_cast<const typename E::Stored*>(r.x);
     int64_t row = 0;
+    for (; TENON_FAULT(sum_lanes_by_width) && row < r.rows; ++row) {
+        r.out[row] = sum_in_eight_lanes<E>(x + row * r.row_stride, r.n);
+    }
     for (; row + 4 <= r.rows; row += 4) sum_rows<E, 4>(x + row * r.row_stride, r.row_stride, r.n, r.out + row);
     for (; row < r.rows; ++row) sum_rows<E, 1>(x + row * r.row_stride, r.row_stride, r.n, r.out + row);
 }

@@ -2,6 +2,7 @@
 // stays in the first-level cache between its passes.
 #include "tenon/cpu/sets/softmax.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/functions.h"
 #include "tenon/cpu/sets/lane_sums.h"
 #include "tenon/cpu/sets/row_extremes.h"
@@ -32,12 +33,21 @@ void softmax_row(const typename E::Stored* x, typename E::Stored* y, int64_t n, 
     sum_terms<1>(
         n,
         [=](int, int64_t i, int lanes) {
-            const Vec v = exp(sub(load_lanes<E>(x + i, lanes), m));
+            Vec v = exp(sub(load_lanes<E>(x + i, lanes), m));
+            if (TENON_FAULT(exp_by_another_formula)) {
+                const Vec root = exp(mul(sub(load_lanes<E>(x + i, lanes), m), broadcast(0.5f)));
+                v = mul(root, root);
+            }
             store_lanes<F32>(e + i, v, lanes);
             return v;
         },
         &sum);
     const Vec inverse = broadcast(1.0f / sum);
+    if (TENON_FAULT(softmax_divides)) {
+        return over_vectors(n, [=](int64_t i, int lanes) {
+            store_lanes<E>(y + i, div(load_lanes<F32>(e + i, lanes), broadcast(sum)), lanes);
+        });
+    }
     over_vectors(
         n, [=](int64_t i, int lanes) { store_lanes<E>(y + i, mul(load_lanes<F32>(e + i, lanes), inverse), lanes); });
 }

@@ -1,5 +1,6 @@
 #include "tenon/cpu/sets/tile_conversions.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/vector.h"
 
 namespace tenon::cpu::TENON_CPU_SET {
@@ -22,6 +23,11 @@ void widen_f16(const uint16_t* from, float* to, int64_t n) {
 
 void narrow_bf16(const float* from, uint16_t* to, int64_t n) {
     int64_t i = 0;
+    for (; TENON_FAULT(bf16_truncates) && i < n; ++i) {
+        uint32_t bits;
+        memcpy(&bits, from + i, 4);
+        to[i] = static_cast<uint16_t>(bits >> 16);
+    }
     for (; i + 16 <= n; i += 16) store_bf16(to + i, load(from + i));
     const int rest = static_cast<int>(n - i);
     if (rest > 0) store_bf16_partial(to + i, load_partial(from + i, rest), rest);

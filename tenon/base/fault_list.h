@@ -1,0 +1,73 @@
+// Every fault that can be planted: (name, the rule that it breaks, the test binary, the tests that must fail).
+// The one list: the switch (tests/faults/switch.cpp), CMake and the tests of tests/faults read it; docs/faults.md explains.
+#pragma once
+
+// clang-format off
+#define TENON_FAULT_LIST(FAULT) \
+    FAULT(product_splits_k, "Products: nobody splits k. With two threads or more, two partial sums are added", \
+          "cpu", "Gemm.ThreadsChangeNoBit") \
+    FAULT(sum_lanes_by_width, "Sums: sixteen lanes on every set. Rows are summed in the eight lanes of an AVX2 register", \
+          "cpu", "Reductions.SumAddsInTheDocumentedOrder") \
+    FAULT(sum_in_memory_order, "Sums: the order is the logical index. Strided elements are added as they lie in memory", \
+          "cpu", "Reductions.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(sum_blocks_in_line, "Sums: blocks meet as a binary counter does. They are added one after the other", \
+          "cpu", "Reductions.SumAddsInTheDocumentedOrder") \
+    FAULT(scatter_descends, "Scatter sums: ascending source order. The rows of an index are added last first", \
+          "cpu", "Indexing.EmbeddingBackwardAddsInAscendingOrderOnAnyThreadCount") \
+    FAULT(exp_by_another_formula, "Functions: one polynomial on every set. On AVX2 softmax takes exp(x) as exp(x/2) squared", \
+          "cpu", "Softmax.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(softmax_divides, "Formulas: softmax multiplies by 1/sum. It divides by the sum", \
+          "cpu", "Softmax.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(update_contracted, "Rounding: fma only in products, attention and functions. AdamW's first moment is an fma", \
+          "cpu", "Optimizer.AdamWHasTheReferencesBitsOnEverySetAndThreadCount") \
+    FAULT(bf16_truncates, "Formats: f32 to bf16 rounds to nearest even. The low half is cut off", \
+          "cpu", "Elementwise.CastsRoundToNearestEvenAndCutTowardZero") \
+    FAULT(rope_through_libm, "Functions: nothing of libm's reaches an f32 number. The tables' cosines are libm's", \
+          "cpu", "Rotary.TablesHaveTheHostFunctionsBitsAtAnyPosition") \
+    FAULT(float_environment_left, "Environment: flush to zero is corrected for each call. It is counted and left on", \
+          "cpu", "FloatEnvironmentTest.*") \
+    FAULT(attention_running_maximum, "Attention: each chunk from nothing. A chunk's maximum starts from the last one's", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_chunks_by_rows, "Attention: chunks of 128 keys. Few queries, as in decoding, take chunks of 64", \
+          "cpu", "KvCache.PrefillChunksAndSingleTokensAreTheWholeSequence") \
+    FAULT(attention_multiplies_masked, "Attention: a masked key is never multiplied. Its weight is 0 and it is", \
+          "cpu", "Attention.AMaskedKeyIsNeverMultiplied") \
+    FAULT(loss_adds_chunks, "linear_cross_entropy: dw is one chain over all rows. Each chunk's sum is added", \
+          "cpu", "LinearCrossEntropy.ChunksHaveTheBitsOfThePlainLoops") \
+    FAULT(digest_skips_word, "Digests: every word counts. The first of each part does not", \
+          "cpu", "Digest.SumsAreTheDefinitionsInPython") \
+    FAULT(digest_of_raw_nan, "Digests: NaN is canonical. Its payload counts", \
+          "cpu", "Digest.NaNsCountAsOneAndZerosDiffer") \
+    FAULT(dropout_unkeyed, "Randomness: inside a pass a draw is keyed. It takes the process's next ordinal", \
+          "cpu", "RandomOps.InsideAPassDrawsRepeatOutsideTheyAdvance") \
+    FAULT(draw_ignores_leaf, "Randomness: the leaf is part of a draw's counter. Every leaf draws the same", \
+          "core", "Passes.*") \
+    FAULT(draw_ignores_step, "Randomness: the step is part of a draw's counter. Every step draws the same", \
+          "core", "Passes.*") \
+    FAULT(start_by_ordinal, "Randomness: a parameter starts from its full name. It starts from its turn", \
+          "nn", "Initializer.*") \
+    FAULT(node_replayed, "Autograd: a node's gradient counts once. A leaf's comes twice", \
+          "autograd", "FixedOrder.*") \
+    FAULT(nodes_by_address, "Autograd: nodes are visited in sequence order. They are visited by their addresses", \
+          "autograd", "FixedOrder.*") \
+    FAULT(norm_by_registration, "Clipping: squares meet in order of names. They meet in order of registration", \
+          "optim", "Clip.*") \
+    FAULT(decay_everywhere, "AdamW: norms and biases do not decay. They do", \
+          "optim", "AdamW.*") \
+    FAULT(order_by_prefetch, "Data: sample i is a function of seed and i. It depends on how far a worker reads ahead", \
+          "data", "Loader.GivesWhatDirectReadsGiveAtAnyPrefetchAndSeek") \
+    FAULT(place_forgotten, "Data: a loader continues at its place. After a seek it starts over", \
+          "data", "Loader.ResumesFromItsPlaceAlone") \
+    FAULT(leaves_by_arrival, "Leaves: a fixed tree over the leaf index. Leaves take their places as they arrive", \
+          "train", "LeafTree.AnyOrderOfArrivalGivesTheFixedTree") \
+    FAULT(moments_lost, "Resume: the optimizer's state comes back. Its moments start from 0", \
+          "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
+    FAULT(digests_not_cut, "Resume: digests.bin is cut back to the checkpoint. What came after it stays", \
+          "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
+    FAULT(events_not_cut, "Resume: events.jsonl is cut back to the checkpoint. What came after it stays", \
+          "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
+    FAULT(commit_left_out, "Checkpoints: COMMIT says that all is written. It is not written", \
+          "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
+    FAULT(checkpoint_unchecked, "Checkpoints: every tensor has its SHA-256. A flipped byte is not seen", \
+          "cli", "Resumption.test_a_damaged_checkpoint_is_left_for_the_one_before")
+// clang-format on
