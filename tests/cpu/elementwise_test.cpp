@@ -220,6 +220,17 @@ TEST_F(Elementwise, FourDimsPermutedAndBroadcast) {
     expect_equals_reference(ops::lookup("maximum"), expanded, "expanded");
 }
 
+// Large enough to be cut into several tasks, and for a transposed operand to be copied first.
+TEST_F(Elementwise, LargeOperandsOfEveryLayoutGiveTheSameElements) {
+    const Shape shape{130, 140};
+    for (const Layout layout : {Layout::contiguous, Layout::transposed, Layout::sliced, Layout::row, Layout::column}) {
+        for (const DType dtype : {DType::f32, DType::bf16}) {
+            const Tensor inputs[] = {laid_out(shape, dtype, layout, 1), laid_out(shape, dtype, Layout::transposed, 2)};
+            expect_equals_reference(ops::lookup("sub"), inputs, "layout " + std::to_string(static_cast<int>(layout)));
+        }
+    }
+}
+
 TEST_F(Elementwise, ThreadsChangeNothing) {
     const int before = cpu::threads();
     const Tensor inputs[] = {values({300, 517}, DType::f32, 1), values({517}, DType::f32, 2)};
