@@ -262,6 +262,12 @@ void copy_strided(const Shape& shape, const Strided& from, const Strided& to) {
 }
 
 void copy_elements(const Tensor& from, const Tensor& to) {
+    const int64_t bytes = to.numel() * size_of(to.dtype());
+    // Small and in order on both sides: no loops to plan.
+    if (bytes > 0 && bytes <= tile_bytes && from.dtype() == to.dtype() && from.is_contiguous() && to.is_contiguous()) {
+        std::memcpy(data(to), data(from), static_cast<size_t>(bytes));
+        return;
+    }
     copy_strided(from.shape(), strided(from), strided(to));
 }
 
