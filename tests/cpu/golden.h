@@ -71,7 +71,8 @@ private:
     size_t start_ = 0;
 };
 
-// Equal within `tolerance` of the greatest magnitude; 16-bit results within one rounding besides. NaN equals NaN.
+// Equal within `tolerance` of the greatest magnitude (1e-12 where that is 0); 16-bit results within one rounding
+// besides. NaN equals NaN.
 inline void expect_near(const Tensor& ours, const Tensor& truth, double tolerance) {
     ASSERT_EQ(ours.shape(), truth.shape());
     const bool rounded = ours.dtype() == DType::bf16 || ours.dtype() == DType::f16;
@@ -84,7 +85,7 @@ inline void expect_near(const Tensor& ours, const Tensor& truth, double toleranc
             EXPECT_TRUE(std::isnan(b[i]) ? std::isnan(a[i]) : a[i] == b[i]) << i << ": " << a[i] << " " << b[i];
             continue;
         }
-        EXPECT_NEAR(a[i], b[i], tolerance * scale + (rounded ? std::abs(b[i]) / 256 : 0)) << i;
+        EXPECT_NEAR(a[i], b[i], 1e-12 + tolerance * scale + (rounded ? std::abs(b[i]) / 256 : 0)) << i;
     }
 }
 
