@@ -83,13 +83,15 @@ Op& Op::composite(Composite function) {
 }
 
 Op& Op::derivative(std::initializer_list<std::string_view> saves, Derivative function) {
-    for (const std::string_view name : saves) {
-        const int output = schema_.output_index(name);
-        if (output >= 0) {
-            saved_outputs_ |= uint64_t{1} << output;
-        } else {
-            saved_inputs_ |= uint64_t{1} << schema_.input_index(name);
+    for (const std::string_view saved : saves) {
+        // Inputs first: an input may be called what outputs are called by default.
+        const int input = schema_.input_index(saved);
+        const int output = schema_.output_index(saved);
+        if (input < 0 && output < 0) {
+            throw Error(Code::failed, name(),
+                        "saves \"" + std::string(saved) + "\", which is no input or output of it");
         }
+        (input >= 0 ? saved_inputs_ : saved_outputs_) |= uint64_t{1} << (input >= 0 ? input : output);
     }
     derivative_ = function;
     return *this;

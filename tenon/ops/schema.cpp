@@ -144,7 +144,7 @@ int Schema::input_index(std::string_view input) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
         if (inputs[i].name == input) return static_cast<int>(i);
     }
-    throw Error(Code::usage, name, "has no input named \"" + std::string(input) + "\"");
+    return -1;
 }
 
 int Schema::output_index(std::string_view output) const {

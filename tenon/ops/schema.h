@@ -41,8 +41,9 @@ struct Schema {
     std::vector<std::string> outputs;  // empty for none
     bool list_output = false;
 
-    int input_index(std::string_view input) const;    // throws for an unknown name
-    int output_index(std::string_view output) const;  // -1 for an unknown name
+    // -1 for an unknown name.
+    int input_index(std::string_view input) const;
+    int output_index(std::string_view output) const;
     const AttributeSchema& attribute(std::string_view attribute) const;
 };
 

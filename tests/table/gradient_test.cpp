@@ -137,6 +137,7 @@ std::vector<TableCall> differentiable_calls() {
 TEST_P(TableGradient, EqualsCentralDifferencesInEveryLayout) {
     const TableCall& call = GetParam();
     for (const Layout layout : all_layouts) {
+        if (layout != Layout::contiguous && may_refuse_layout(call)) continue;
         const std::vector<Tensor> inputs = make_inputs(*call.sample, DType::f64, layout);
         std::vector<Tensor> wanted;
         const std::vector<Tensor> grads = first_gradients(call, leaves_of(call, inputs), wanted, false);

@@ -33,6 +33,9 @@ std::vector<Tensor> contiguous_copies(const std::vector<Tensor>& inputs);
 // Runs the call; draws of random ops start from the same place each time.
 std::vector<Tensor> run(const TableCall& call, const std::vector<Tensor>& inputs);
 
+// An op that must be a view of its input may refuse a layout (view itself does); nothing else may.
+bool may_refuse_layout(const TableCall& call);
+
 // Registers kernels and autograd, once.
 void prepare();
 
