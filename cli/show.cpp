@@ -59,9 +59,9 @@ void print_section(const Json& config, const Json& origins) {
 void print_summary(const std::string& run_path) {
     const Json all = summary(run_path);
     const Json& outcome = all.at("outcome");
-    std::printf("%s: %s after step %lld\n", run_path.c_str(), outcome.at("state").string().c_str(),
-                static_cast<long long>(outcome.at("step").integer()));
+    // run.json is written at the start and at the end; the events say how far a run is that has no end yet.
     const auto& losses = all.at("losses").array_value();
+    std::printf("%s: %s after step %zu\n", run_path.c_str(), outcome.at("state").string().c_str(), losses.size());
     if (!losses.empty()) {
         std::printf("training loss    %s -> %s\n", base::fixed(losses.front().real(), 4).c_str(),
                     base::fixed(losses.back().real(), 4).c_str());

@@ -43,7 +43,9 @@ void check_choice(const TomlValue& value, const ConfigKey& key) {
     if (key.choices.empty()) return;
     const std::string& text = value.string();
     if (std::find(key.choices.begin(), key.choices.end(), text) != key.choices.end()) return;
-    value.fail("is \"" + text + "\"" + nearest_hint(text, key.choices));
+    std::string all;
+    for (const std::string_view choice : key.choices) all += (all.empty() ? "" : ", ") + std::string(choice);
+    value.fail("is \"" + text + "\"; it must be one of " + all);
 }
 
 }  // namespace

@@ -122,16 +122,21 @@ public:
     const Tensor& embedding() const { return embed_tokens_.weight; }
 
 private:
+    // Built on first use, on the model's device.
     RotaryTables tables(int64_t start, int64_t length, Device device) const {
         const ops::NoGrad guard;
-        const auto [cos, sin] = ops::rope_tables(config_.max_positions, config_.head_dim, config_.rope_theta, device);
-        return {ops::narrow(cos, 0, start, length), ops::narrow(sin, 0, start, length)};
+        if (!rotary_.first.defined()) {
+            std::tie(rotary_.first, rotary_.second) =
+                ops::rope_tables(config_.max_positions, config_.head_dim, config_.rope_theta, device);
+        }
+        return {ops::narrow(rotary_.first, 0, start, length), ops::narrow(rotary_.second, 0, start, length)};
     }
 
     LlamaConfig config_;
     nn::Embedding embed_tokens_;
     std::vector<std::unique_ptr<LlamaBlock>> blocks_;
     nn::RMSNorm norm_;
+    mutable RotaryTables rotary_;
 };
 
 class Llama : public CausalLM {

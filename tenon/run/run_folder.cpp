@@ -20,13 +20,16 @@ void check_is_run(const std::string& path) {
 
 }  // namespace
 
+void RunFolder::check_free(const std::string& path) {
+    if (!base::exists(record_path(path))) return;
+    throw Error(Code::usage, "run",
+                path + ": holds a run already; resume it with `tenon resume " + path + "` or give another --run");
+}
+
 RunFolder RunFolder::create(const std::string& path) {
     base::make_directories(path);
     base::LockFile lock(base::join_path(path, "lock"));
-    if (base::exists(record_path(path))) {
-        throw Error(Code::usage, "run",
-                    path + ": holds a run already; resume it with `tenon resume " + path + "` or give another --run");
-    }
+    check_free(path);
     RunFolder folder(path, std::move(lock));
     base::make_directories(folder.checkpoints());
     return folder;

@@ -13,6 +13,8 @@ namespace tenon::run {
 
 class RunFolder {
 public:
+    // Throws Error(usage) where the folder holds a run already.
+    static void check_free(const std::string& path);
     // Makes the folder (its parents too) and locks it. One that holds a run already is an error.
     static RunFolder create(const std::string& path);
     // Opens and locks an existing run for writing. Refused while another process holds it.

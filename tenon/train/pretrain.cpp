@@ -72,12 +72,26 @@ text::Tokenizer make_tokenizer(const RunConfig& config, std::string_view train_t
     return text::train_tokenizer(train_text, options);
 }
 
+StepPlan plan_run(const RunConfig& config) {
+    return plan_step(config.model, trainer_options(config), config.batch.integer("sequences"),
+                     config.batch.integer("length"));
+}
+
+// Said before anything is allocated.
+void check_memory(const RunConfig& config) {
+    const int64_t needed = plan_run(config).peak_memory;
+    const int64_t available = base::memory_available();
+    if (needed <= available) return;
+    throw Error(Code::refused, "memory",
+                "the step needs " + base::human_bytes(needed) + " and " + base::human_bytes(available) +
+                    " are available; use more batch.leaves, a smaller batch or a smaller model");
+}
+
 // Everything a run consists of while it runs.
 class Pretraining {
 public:
-    Pretraining(RunConfig config, run::RunFolder folder, text::Tokenizer tokenizer, data::TextFile& text)
+    Pretraining(RunConfig config, text::Tokenizer tokenizer, const data::TextFile& text)
         : config_(std::move(config)),
-          folder_(std::move(folder)),
           tokenizer_(std::move(tokenizer)),
           source_(std::make_shared<data::TextSource>(text.train(), tokenizer_, config_.batch.integer("length"))),
           options_(trainer_options(config_)),
@@ -98,56 +112,40 @@ public:
         ops::set_minimum_tier(tier(config_.numerics.string("tier")));
     }
 
-    void begin() {
+    void begin(run::RunFolder folder) {
+        folder_ = std::make_unique<run::RunFolder>(std::move(folder));
         trainer_.initialize();
-        tokenizer_.save(folder_.tokenizer());
+        tokenizer_.save(folder_->tokenizer());
         open_logs(0, 0);
         started_ = base::utc_now();
         write_record("running");
         ledger_->append({0, std::numeric_limits<float>::quiet_NaN(), {}, trainer_.parameter_digest()});
     }
 
-    // From the newest good checkpoint. False where there is none: the run then begins anew.
-    bool restore(const Json& record) {
+    // From the newest good checkpoint, or from the start where there is none.
+    void resume(run::RunFolder folder, const Json& record) {
         check_unchanged(record);
-        started_ = record.at("host").at("started").string();
-        std::vector<std::string> skipped;
-        const auto checkpoint = io::read_newest(folder_.checkpoints(), skipped);
-        for (const std::string& message : skipped) base::log_warning(message);
-        set_aside_after(checkpoint ? checkpoint->step : -1);
-        if (!checkpoint) return false;
-        trainer_.restore(checkpoint->step, checkpoint->model, checkpoint->optimizer);
-        last_checkpoint_ = checkpoint->step;
-        const base::JsonReader state(checkpoint->state, "manifest.json", "checkpoint");
-        loader_.seek(state["loader_place"].integer());
-        set_generator_state({static_cast<uint64_t>(state["generator_seed"].integer()),
-                             static_cast<uint64_t>(state["generator_ordinal"].integer())});
-        result_.first_loss = state["first_loss"].real();
-        result_.last_loss = state["last_loss"].real();
-        const base::JsonReader lengths(checkpoint->lengths, "manifest.json", "checkpoint");
-        open_logs(lengths["events.jsonl"].integer(), lengths["digests.bin"].integer());
-        base::log_info("resuming " + folder_.path() + " after step " + std::to_string(checkpoint->step));
-        return true;
+        folder_ = std::make_unique<run::RunFolder>(std::move(folder));
+        if (!restore(record)) begin(std::move(*folder_));
     }
 
     PretrainResult run() {
         const InterruptScope interrupts;
         const int64_t steps = config_.train.integer("steps");
-        const StepPlan plan =
-            plan_step(config_.model, options_, config_.batch.integer("sequences"), config_.batch.integer("length"));
+        const StepPlan plan = plan_run(config_);
         announce(plan);
         const double peak = cpu::measure_peak_flops(cpu::threads(), 0.2);
         Progress progress(trainer_.steps_done(), steps, config_.train.integer("log_every"), plan.flops, peak);
         while (trainer_.steps_done() < steps && InterruptScope::signal() == 0) one_step(progress);
         progress.finish();
-        result_.run_path = folder_.path();
-        result_.signal = InterruptScope::signal();
+        result_.run_path = folder_->path();
         result_.steps_done = trainer_.steps_done();
         result_.tokens_per_second = progress.tokens_per_second();
         result_.share_of_peak = progress.share_of_peak();
         if (last_checkpoint_ != trainer_.steps_done()) write_checkpoint();
         if (trainer_.steps_done() == steps && held_out_) validate();
-        write_record(trainer_.steps_done() == steps ? "completed" : "interrupted");
+        result_.signal = InterruptScope::signal();
+        write_record(result_.signal == 0 ? "completed" : "interrupted");
         return result_;
     }
 
@@ -155,10 +153,10 @@ private:
     // Checkpoints after the newest good one are damaged. They keep their bytes but not their names: the run comes to
     // those steps again.
     void set_aside_after(int64_t good_step) const {
-        for (const int64_t step : io::committed_steps(folder_.checkpoints())) {
+        for (const int64_t step : io::committed_steps(folder_->checkpoints())) {
             if (step <= good_step) continue;
-            const std::string path = io::checkpoint_path(folder_.checkpoints(), step);
-            const std::string aside = base::join_path(folder_.checkpoints(), "damaged-step-" + std::to_string(step));
+            const std::string path = io::checkpoint_path(folder_->checkpoints(), step);
+            const std::string aside = base::join_path(folder_->checkpoints(), "damaged-step-" + std::to_string(step));
             base::remove_tree(aside);
             base::rename_path(path, aside);
             base::log_warning("[checkpoint] " + path + " is now " + aside);
@@ -166,21 +164,14 @@ private:
     }
 
     void open_logs(int64_t event_bytes, int64_t digest_bytes) {
-        events_ = std::make_unique<run::EventLog>(folder_.events(), event_bytes);
-        ledger_ = std::make_unique<run::DigestLedger>(folder_.digests(), digest_bytes);
+        events_ = std::make_unique<run::EventLog>(folder_->events(), event_bytes);
+        ledger_ = std::make_unique<run::DigestLedger>(folder_->digests(), digest_bytes);
     }
 
     void announce(const StepPlan& plan) const {
         base::log_info(base::human_count(static_cast<double>(plan.parameters)) + " parameters, " +
                        base::human_count(plan.flops) + "FLOP a step, peak memory " +
                        base::human_bytes(plan.peak_memory) + ", " + std::to_string(cpu::threads()) + " threads");
-        const int64_t available = base::memory_available();
-        if (plan.peak_memory > available) {
-            throw Error(Code::refused, "memory",
-                        "the step needs " + base::human_bytes(plan.peak_memory) + " and " +
-                            base::human_bytes(available) +
-                            " are available; use more batch.leaves, a smaller batch or a smaller model");
-        }
     }
 
     void one_step(Progress& progress) {
@@ -201,7 +192,9 @@ private:
                                                                 {"data", batch.waited},
                                                                 {"forward", report.seconds.forward},
                                                                 {"backward", report.seconds.backward},
-                                                                {"optimizer", report.seconds.optimizer}})}}));
+                                                                {"optimizer", report.seconds.optimizer},
+                                                                {"checkpoint", checkpoint_seconds_}})}}));
+        checkpoint_seconds_ = 0;
         ledger_->append({report.step, report.loss, report.gradients, report.parameters});
         progress.step(report, seconds);
         const int64_t every = config_.checkpoint.integer("every");
@@ -210,6 +203,7 @@ private:
 
     void write_checkpoint() {
         const auto start = Clock::now();
+        events_->append(Json::object({{"event", "checkpoint"}, {"step", trainer_.steps_done()}}));
         events_->sync();
         ledger_->sync();
         const GeneratorState generator = generator_state();
@@ -224,11 +218,10 @@ private:
                                       {"first_loss", result_.first_loss},
                                       {"last_loss", result_.last_loss}});
         content.lengths = Json::object({{"events.jsonl", events_->size()}, {"digests.bin", ledger_->size()}});
-        io::write_checkpoint(folder_.checkpoints(), content);
-        io::prune_checkpoints(folder_.checkpoints(), config_.checkpoint.integer("keep"));
+        io::write_checkpoint(folder_->checkpoints(), content);
+        io::prune_checkpoints(folder_->checkpoints(), config_.checkpoint.integer("keep"));
         last_checkpoint_ = content.step;
-        events_->append(
-            Json::object({{"event", "checkpoint"}, {"step", content.step}, {"seconds", seconds_since(start)}}));
+        checkpoint_seconds_ += seconds_since(start);
     }
 
     // Every held-out token but the first is predicted once, one window at a time, so the figure depends on no batch.
@@ -240,6 +233,7 @@ private:
         std::vector<int64_t> targets(static_cast<size_t>(length));
         double nats = 0;
         for (int64_t i = 0; i < held_out_->samples(); ++i) {
+            if (InterruptScope::signal() != 0) return;
             if (base::stderr_is_terminal()) {
                 base::set_progress_line("validation " + std::to_string(i) + "/" + std::to_string(held_out_->samples()));
             }
@@ -278,10 +272,10 @@ private:
 
     void write_record(const std::string& outcome) const {
         Json host = run::machine_json();
-        host.set("run", folder_.path());
+        host.set("run", folder_->path());
         host.set("started", started_);
         if (outcome != "running") host.set("ended", base::utc_now());
-        folder_.write_record(
+        folder_->write_record(
             Json::object({{"format", 1},
                           {"recipe", "pretrain"},
                           {"config", config_.values_json()},
@@ -297,7 +291,7 @@ private:
     }
 
     RunConfig config_;
-    run::RunFolder folder_;
+    std::unique_ptr<run::RunFolder> folder_;
     text::Tokenizer tokenizer_;
     std::shared_ptr<const data::TextSource> source_;
     std::unique_ptr<data::HeldOut> held_out_;
@@ -310,16 +304,19 @@ private:
     std::unique_ptr<run::DigestLedger> ledger_;
     std::string started_;
     int64_t last_checkpoint_ = -1;
+    double checkpoint_seconds_ = 0;  // since the last step's event
     PretrainResult result_;
 };
 
 }  // namespace
 
 PretrainResult pretrain(const RunConfig& config, const std::string& run_path) {
-    data::TextFile text(config.data.string("path"), config.data.real("held_out"));
-    text::Tokenizer tokenizer = make_tokenizer(config, text.train());
-    Pretraining training(config, run::RunFolder::create(run_path), std::move(tokenizer), text);
-    training.begin();
+    // What can fail without a folder fails before there is one.
+    run::RunFolder::check_free(run_path);
+    check_memory(config);
+    const data::TextFile text(config.data.string("path"), config.data.real("held_out"));
+    Pretraining training(config, make_tokenizer(config, text.train()), text);
+    training.begin(run::RunFolder::create(run_path));
     return training.run();
 }
 
@@ -327,10 +324,11 @@ PretrainResult resume_pretrain(const std::string& run_path) {
     run::RunFolder folder = run::RunFolder::open(run_path);
     const Json record = run::read_record(run_path);
     RunConfig config = recorded_run_config(record.at("config"), base::join_path(run_path, "run.json"));
-    data::TextFile text(config.data.string("path"), config.data.real("held_out"));
+    check_memory(config);
+    const data::TextFile text(config.data.string("path"), config.data.real("held_out"));
     text::Tokenizer tokenizer = text::Tokenizer::load(folder.tokenizer());
-    Pretraining training(std::move(config), std::move(folder), std::move(tokenizer), text);
-    if (!training.restore(record)) training.begin();
+    Pretraining training(std::move(config), std::move(tokenizer), text);
+    training.resume(std::move(folder), record);
     return training.run();
 }
 

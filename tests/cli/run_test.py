@@ -152,6 +152,42 @@ class Interruption(CliTest):
         self.assertIn(b"text", done.stderr)
 
 
+class Resumption(CliTest):
+    """A run whose newest checkpoints are gone or damaged, as after a crash."""
+
+    def setUp(self):
+        super().setUp()
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=12", "--set", "checkpoint.keep=9")
+        self.expected = self.record()
+        self.checkpoints = self.folder / "a/checkpoints"
+        self.assertEqual(sorted(path.name for path in self.checkpoints.iterdir()), ["step-10", "step-12", "step-5"])
+
+    def record(self):
+        lines = (self.folder / "a/events.jsonl").read_text().splitlines()
+        steps = [event for event in map(json.loads, lines) if event["event"] == "step"]
+        return self.digests("a"), [(event["step"], event["samples"]) for event in steps]
+
+    def resume_from(self, step):
+        done = self.command("resume", "a")
+        message = done.stderr.decode(errors="replace")
+        self.assertEqual(done.returncode, 0, message)
+        self.assertIn(f"after step {step}", message)
+        self.assertEqual(self.record(), self.expected)
+        return message
+
+    def test_what_the_last_checkpoints_lack_is_computed_again(self):
+        for name in ("step-10", "step-12"):
+            (self.checkpoints / name / "COMMIT").unlink()
+        self.resume_from(5)
+
+    def test_a_damaged_checkpoint_is_left_for_the_one_before(self):
+        file = self.checkpoints / "step-12/model.safetensors"
+        data = bytearray(file.read_bytes())
+        data[-1] ^= 1
+        file.write_bytes(data)
+        self.assertIn("fails its checksum", self.resume_from(10))
+
+
 class BadInput(CliTest):
     def expect(self, code, message, *arguments, **options):
         done = self.command(*arguments, **options)
@@ -171,7 +207,7 @@ class BadInput(CliTest):
     def test_configurations(self):
         for code, message, old, new in [
             (2, 'nearest is "learning_rate"', "learning_rate", "learning_rat"),
-            (2, "bad.toml:27", "steps = 30", 'steps = "many"'),
+            (2, "bad.toml:29", "steps = 30", 'steps = "many"'),
             (2, "learning_rate", "learning_rate = 4e-3", 'learning_rate = "fast"'),
             (2, "num_attention_heads", "num_attention_heads = 2", "num_attention_heads = 3"),
             (2, "num_key_value_heads", "num_attention_heads = 2\nnum_key_value_heads = 1",
@@ -189,7 +225,7 @@ class BadInput(CliTest):
                 self.train(code, message, replace=[(old, new)])
 
     def test_texts(self):
-        for code, message, text in [(3, "empty", b""), (3, "UTF-8", b"abc \xff\xfe def" * 400), (3, "text.txt", b"a b c\n" * 3)]:
+        for code, message, text in [(3, "empty", b""), (3, "UTF-8", b"abc \xff\xfe def" * 400), (3, "allows a vocabulary", b"a b c\n" * 3)]:
             with self.subTest(text=text[:12]):
                 self.write("text.txt", text)
                 self.train(code, message)
