@@ -163,6 +163,28 @@ private:
         }
     }
 
+    // False where there is no checkpoint.
+    bool restore(const Json& record) {
+        started_ = record.at("host").at("started").string();
+        std::vector<std::string> skipped;
+        const auto checkpoint = io::read_newest(folder_->checkpoints(), skipped);
+        for (const std::string& message : skipped) base::log_warning(message);
+        set_aside_after(checkpoint ? checkpoint->step : -1);
+        if (!checkpoint) return false;
+        trainer_.restore(checkpoint->step, checkpoint->model, checkpoint->optimizer);
+        last_checkpoint_ = checkpoint->step;
+        const base::JsonReader state(checkpoint->state, "manifest.json", "checkpoint");
+        loader_.seek(state["loader_place"].integer());
+        set_generator_state({static_cast<uint64_t>(state["generator_seed"].integer()),
+                             static_cast<uint64_t>(state["generator_ordinal"].integer())});
+        result_.first_loss = state["first_loss"].real();
+        result_.last_loss = state["last_loss"].real();
+        const base::JsonReader lengths(checkpoint->lengths, "manifest.json", "checkpoint");
+        open_logs(lengths["events.jsonl"].integer(), lengths["digests.bin"].integer());
+        base::log_info("resuming " + folder_->path() + " after step " + std::to_string(checkpoint->step));
+        return true;
+    }
+
     void open_logs(int64_t event_bytes, int64_t digest_bytes) {
         events_ = std::make_unique<run::EventLog>(folder_->events(), event_bytes);
         ledger_ = std::make_unique<run::DigestLedger>(folder_->digests(), digest_bytes);
