@@ -16,7 +16,8 @@ namespace {
 
 struct LaterFirst {
     bool operator()(const Node* a, const Node* b) const {
-        return TENON_FAULT(nodes_by_address) ? a > b : a->sequence < b->sequence;
+        if (TENON_FAULT(nodes_earliest_first)) return a->sequence > b->sequence;
+        return a->sequence < b->sequence;
     }
 };
 

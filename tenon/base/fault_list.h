@@ -48,7 +48,7 @@
           "nn", "Initializer.*") \
     FAULT(node_replayed, "Autograd: a node's gradient counts once. A leaf's comes twice", \
           "autograd", "FixedOrder.*") \
-    FAULT(nodes_by_address, "Autograd: nodes are visited in sequence order. They are visited by their addresses", \
+    FAULT(nodes_earliest_first, "Autograd: the latest node is visited first. The earliest that was reached is", \
           "autograd", "FixedOrder.*") \
     FAULT(norm_by_registration, "Clipping: squares meet in order of names. They meet in order of registration", \
           "optim", "Clip.*") \
