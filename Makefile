@@ -26,8 +26,12 @@ test: build
 test-long: build
 	@tools/test.sh $(BUILD) long
 
-bench: build
-	@for program in $(BUILD)/benchmarks/*_bench; do echo "== $$program"; $$program || exit 1; done
+# BENCH: what to give the program, for example BENCH="gemm step --turns 9"
+bench:
+	@tools/setup.sh tests
+	$(configure) -DTENON_TESTS=ON
+	cmake --build $(BUILD) --target tenon_bench
+	@$(BUILD)/benchmarks/tenon_bench $(BENCH)
 
 format:
 	@tools/setup.sh tests

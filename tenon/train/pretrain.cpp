@@ -46,6 +46,8 @@ ops::Tier tier(const std::string& name) {
     return static_cast<ops::Tier>(name[1] - '0');
 }
 
+}  // namespace
+
 TrainerOptions trainer_options(const RunConfig& config) {
     TrainerOptions options;
     options.seed = static_cast<uint64_t>(config.train.integer("seed"));
@@ -62,6 +64,8 @@ TrainerOptions trainer_options(const RunConfig& config) {
                         config.schedule.real("decay_share")};
     return options;
 }
+
+namespace {
 
 text::Tokenizer make_tokenizer(const RunConfig& config, std::string_view train_text) {
     if (config.tokenizer.has("path")) return text::Tokenizer::load(config.tokenizer.string("path"));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tenon/train/config.h"
+#include "tenon/train/trainer.h"
 
 namespace tenon::train {
 
@@ -23,6 +24,8 @@ struct PretrainResult {
     double share_of_peak = 0;
 };
 
+// What a configuration says to a trainer.
+TrainerOptions trainer_options(const RunConfig& config);
 // Begins a run in a new folder.
 PretrainResult pretrain(const RunConfig& config, const std::string& run_path);
 // Goes on from the newest good checkpoint, or from the start where there is none.
