@@ -49,10 +49,6 @@ double seconds_of(const std::function<void()>& work, int calls) {
 
 Bench::Bench(int threads, int turns, std::string only) : threads_(threads), turns_(turns), only_(std::move(only)) {}
 
-void Bench::section(const std::string& title) const {
-    std::printf("\n%s\n", title.c_str());
-}
-
 bool Bench::wants(const std::string& label) const {
     return label.find(only_) != std::string::npos;
 }
@@ -86,6 +82,8 @@ Bench::Taken Bench::take(const Figure& figure, const Yardstick& yardstick, bool 
 
 void Bench::measure(const Figure& figure, const Yardstick& yardstick, bool is_peak) {
     if (!wants(figure.label)) return;
+    if (!title_.empty()) std::printf("\n%s\n", title_.c_str());
+    title_.clear();
     Taken best = take(figure, yardstick, is_peak);
     for (int again = 0; again < repeats && best.is_busy; ++again) {
         std::printf("busy (%d threads reach %.2f times the peak of one), again: %s\n", threads_, best.peak_ratio,
@@ -101,7 +99,11 @@ void Bench::measure(const Figure& figure, const Yardstick& yardstick, bool is_pe
         std::snprintf(text, sizeof text, "must %.0f %%  %s", figure.must, is_kept ? "ok" : "BELOW");
         verdict = text;
         ++floors_;
-        if (!is_kept) below_ += "  " + figure.label + (best.is_busy ? " (busy)" : "") + "\n";
+        if (!is_kept) {
+            ++missed_;
+            below_ +=
+                "  " + figure.label + " T" + std::to_string(figure.threads) + (best.is_busy ? " (busy)" : "") + "\n";
+        }
     }
     std::printf("%-46s T%d  %6.1f %%  (%.1f to %.1f)  %9.1f %s  %10.3f ms   %s%s\n", figure.label.c_str(),
                 figure.threads, best.share.median, best.share.least, best.share.greatest, best.rate / 1e9,
@@ -118,12 +120,8 @@ void Bench::share_of_stream(const Figure& figure, const Yardstick& stream) {
 }
 
 void Bench::summary() const {
-    if (floors_ == 0) return;
-    if (below_.empty()) {
-        std::printf("\nall %d floors kept\n", floors_);
-    } else {
-        std::printf("\nfloors not kept, of %d:\n%s", floors_, below_.c_str());
-    }
+    std::printf("\nfloors kept: %d of %d\n", floors_ - missed_, floors_);
+    if (missed_ > 0) std::printf("below:\n%s", below_.c_str());
 }
 
 }  // namespace tenon::bench

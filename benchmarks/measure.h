@@ -27,7 +27,8 @@ public:
     Bench(int threads, int turns, std::string only);
 
     int threads() const { return threads_; }
-    void section(const std::string& title) const;
+    // A heading, printed before the first figure that follows.
+    void section(const std::string& title) { title_ = title; }
     // Whether a figure of this label will be taken: asked before its operands are made.
     bool wants(const std::string& label) const;
     // Against the f32 peak of figure.threads threads.
@@ -43,8 +44,8 @@ private:
     void measure(const Figure& figure, const Yardstick& yardstick, bool is_peak);
 
     int threads_, turns_;
-    std::string only_;
-    int floors_ = 0;
+    std::string only_, title_;
+    int floors_ = 0, missed_ = 0;
     std::string below_;
 };
 

