@@ -114,6 +114,7 @@ void ConfigSection::decide(std::string_view key, Json value, std::string_view wh
         if (name != key) continue;
         entry.value = std::move(value);
         entry.origin = why;
+        return;
     }
 }
 

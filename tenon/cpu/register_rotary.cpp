@@ -114,7 +114,8 @@ void tables_lanes(const Call& call, std::span<Tensor> outputs) {
         float *cosines = data<float>(outputs[0]) + first * half, *sines = data<float>(outputs[1]) + first * half;
         kernel({frequencies.data(), first, count, half, cosines, sines});
         for (int64_t i = 0; TENON_FAULT(rope_through_libm) && i < count * half; ++i) {
-            cosines[i] = std::cos(static_cast<float>(first + i / half) * frequencies[static_cast<size_t>(i % half)]);
+            const int64_t position = first + i / half;
+            cosines[i] = std::cos(static_cast<float>(position) * frequencies[static_cast<size_t>(i % half)]);
         }
     });
 }

@@ -160,7 +160,7 @@ public:
 
     Tensor hidden(const Tensor& tokens, KvCache* cache) override {
         check_positions(*this, tokens, cache);
-        const Tensor states = transformer_.forward(tokens, cache);
+        Tensor states = transformer_.forward(tokens, cache);
         if (cache != nullptr) cache->length += tokens.size(1);
         return states;
     }

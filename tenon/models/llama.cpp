@@ -151,7 +151,7 @@ public:
 
     Tensor hidden(const Tensor& tokens, KvCache* cache) override {
         check_positions(*this, tokens, cache);
-        const Tensor states = model_.forward(tokens, cache);
+        Tensor states = model_.forward(tokens, cache);
         if (cache != nullptr) cache->length += tokens.size(1);
         return states;
     }

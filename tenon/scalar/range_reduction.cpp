@@ -7,7 +7,7 @@
 namespace tenon::scalar {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ takes no alias
 
 // 2/pi = 0.a2f9836e…, 1280 bits (computed with mpmath at 1400 bits): enough for 2^1024 times a 53-bit integer.
 constexpr uint64_t kTwoOverPi[20] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
