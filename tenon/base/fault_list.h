@@ -1,5 +1,5 @@
 // Every fault that can be planted: (name, the rule that it breaks, the test binary, the tests that must fail).
-// The one list: the switch (tests/faults/switch.cpp), CMake and the tests of tests/faults read it; docs/faults.md explains.
+// The one list: the switch (tests/faults/switch.cpp), CMake and the tests of tests/faults read it; see docs/faults.md.
 #pragma once
 
 // clang-format off
