@@ -61,6 +61,9 @@ function(tenon_layer folder)
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES tenon_${folder})
 endfunction()
 
+# A test has no time limit; ctest's own is a day here, in seconds.
+set(TENON_LONG 86400)
+
 # tenon_tests(<folder> LINKS <layers> LIBRARIES <external>): one GoogleTest binary from tests/<folder>/*_test.cpp, and
 # one more, labelled `long` and left to `make test-long`, from *_long_test.cpp.
 function(tenon_tests folder)
@@ -72,7 +75,7 @@ function(tenon_tests folder)
   tenon_test_binary(${folder} "${sources}" "${ARG_LINKS}" "${ARG_LIBRARIES}")
   tenon_test_binary(${folder}_long "${long_sources}" "${ARG_LINKS}" "${ARG_LIBRARIES}")
   if(long_sources)
-    set_tests_properties(${folder}_long PROPERTIES LABELS long)
+    set_tests_properties(${folder}_long PROPERTIES LABELS long TIMEOUT ${TENON_LONG})
   endif()
 endfunction()
 

@@ -12,7 +12,7 @@ summary=$build/test-summary.txt
 rm -rf "$build/test-results" "$summary"
 status=0
 # The summary begins at "NN% tests passed"; it is held back until the skips are listed.
-ctest --test-dir "$build" --output-on-failure --parallel "$(nproc)" "${selection[@]}" 2>&1 |
+ctest --test-dir "$build" --output-on-failure --timeout 86400 --parallel "$(nproc)" "${selection[@]}" 2>&1 |
     sed -u "/tests passed, .* failed out of/,\$ { w $summary
         d }" || status=$?
 python3 tools/check_skips.py "$build/test-results" --list

@@ -198,9 +198,12 @@ void register_choices(Table& table) {
     table.op("clamp(x, min: real, max: real)")
         .doc(
             "x within [min, max]; max where min > max; NaN stays NaN. An infinite bound is none. Passes the gradient "
-            "inside and at the bounds.")
+            "between the bounds; at a bound it is 0, as relu's at 0.")
         .math([](Expr x, Expr low, Expr high) { return scalar::min(high, scalar::max(low, x)); })
-        .slope(0, [](Expr x, Expr low, Expr high) { return scalar::as_number(x >= low && x <= high); })
+        .slope(0,
+               [](Expr x, Expr low, Expr high) {
+                   return scalar::as_number((x > low || low == -HUGE_VAL) && (x < high || high == HUGE_VAL));
+               })
         .recompute(Recompute::cheap)
         .sample({distinct({3, 4})}, {{"min", -0.55}, {"max", 0.65}})
         .sample({distinct({})}, {{"min", -10.0}, {"max", 10.0}})

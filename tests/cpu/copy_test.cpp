@@ -10,6 +10,7 @@
 #include "tenon/cpu/thread_pool.h"
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon {
 namespace {
@@ -91,8 +92,7 @@ TEST_F(Copy, EveryLayoutIsReadInLogicalOrder) {
 }
 
 TEST_F(Copy, EveryInstructionSetMovesTheSameBytes) {
-    for (const auto set : {cpu::InstructionSet::avx2, cpu::InstructionSet::avx512, cpu::InstructionSet::plain}) {
-        if (!cpu::supported(set)) continue;
+    for (const auto set : sweep::sets()) {
         const cpu::ForcedInstructionSet forced(set);
         expect_copies_match<float>();
         expect_halves_match();

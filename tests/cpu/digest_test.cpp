@@ -13,6 +13,7 @@
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/provider.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon {
 namespace {
@@ -82,8 +83,7 @@ TEST_F(Digest, EverySetAndThreadCountGivesTheDefinitionsSums) {
             const ops::ForceProvider forced("digest", "reference");
             expected = digest_of(x, 5);
         }
-        for (const auto set : {cpu::InstructionSet::avx2, cpu::InstructionSet::avx512, cpu::InstructionSet::plain}) {
-            if (!cpu::supported(set)) continue;
+        for (const auto set : sweep::sets()) {
             const cpu::ForcedInstructionSet forced(set);
             for (const int threads : {1, 2, 3}) {
                 cpu::set_threads(threads);

@@ -20,6 +20,7 @@
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/table.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon {
 namespace {
@@ -157,16 +158,8 @@ void expect_equals_reference(const Op& op, std::span<const Tensor> inputs, const
     EXPECT_TRUE(equal(got, want)) << op.name() << ", " << where << ": " << first_difference(got, want);
 }
 
-std::vector<cpu::InstructionSet> sets_here() {
-    std::vector<cpu::InstructionSet> sets;
-    for (const auto set : {cpu::InstructionSet::avx2, cpu::InstructionSet::avx512, cpu::InstructionSet::plain}) {
-        if (cpu::supported(set)) sets.push_back(set);
-    }
-    return sets;
-}
-
 TEST_F(Elementwise, EveryOpAndDerivativeHasTheReferencesBitsOnEverySetAndDtype) {
-    for (const auto set : sets_here()) {
+    for (const auto set : sweep::sets()) {
         const cpu::ForcedInstructionSet forced(set);
         for (const Op* op : elementwise_ops(1)) {
             for (const DType dtype :
@@ -268,9 +261,13 @@ TEST_F(Elementwise, DerivativesAtTheJumpsArePyTorchs) {
     EXPECT_EQ(gradient("maximum", 0, {x, zero}), (std::vector<float>{0, 0.5f, 1, 0}));
     EXPECT_EQ(gradient("minimum", 1, {x, zero}), (std::vector<float>{0, 0.5f, 1, 0}));
     Attributes bounds;
-    bounds.reals[0] = 0;
+    bounds.reals[0] = -1;
     bounds.reals[1] = 1;
-    EXPECT_EQ(gradient("clamp", 0, {x}, bounds), (std::vector<float>{0, 1, 1, 0}));
+    EXPECT_EQ(gradient("clamp", 0, {x}, bounds), (std::vector<float>{0, 1, 0, 0}));
+    // A bound that is infinite is none: the gradient passes at infinity too.
+    bounds.reals[1] = HUGE_VAL;
+    const Tensor far = from_values(std::vector<float>{-1, HUGE_VALF, std::nanf(""), 5}, {4});
+    EXPECT_EQ(gradient("clamp", 0, {far}, bounds), (std::vector<float>{0, 1, 0, 1}));
 }
 
 TEST_F(Elementwise, CastsRoundToNearestEvenAndCutTowardZero) {

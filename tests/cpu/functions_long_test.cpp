@@ -14,6 +14,7 @@
 #include "tenon/cpu/thread_pool.h"
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon {
 namespace {
@@ -85,9 +86,8 @@ TEST(FunctionsLong, EveryFloatHasTheSameBitsOnEverySet) {
         for (int64_t index = 0; index < chunks; ++index) {
             const Tensor x = floats_of(index);
             std::vector<std::vector<float>> results;
-            for (const auto set :
-                 {cpu::InstructionSet::avx2, cpu::InstructionSet::avx512, cpu::InstructionSet::plain}) {
-                if (!cpu::supported(set) || (set == cpu::InstructionSet::plain && index % 16 != 0)) continue;
+            for (const auto set : sweep::sets()) {
+                if (set == cpu::InstructionSet::plain && index % 16 != 0) continue;
                 const cpu::ForcedInstructionSet forced(set);
                 results.push_back(ops::to_vector<float>(function.op(x)));
             }

@@ -14,6 +14,7 @@
 #include "tenon/cpu/half.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/thread_pool.h"
+#include "tests/cpu/sweep.h"
 
 namespace {
 
@@ -130,18 +131,10 @@ struct Problem {
     }
 };
 
-std::vector<InstructionSet> sets() {
-    std::vector<InstructionSet> all;
-    for (InstructionSet s : {InstructionSet::plain, InstructionSet::avx2, InstructionSet::avx512}) {
-        if (supported(s)) all.push_back(s);
-    }
-    return all;
-}
-
 void expect_reference_bits(const Case& c, bool special = false) {
     const Problem p(c, special);
     const Matrix expected = p.result([](const Gemm& g) { gemm_reference(g); });
-    for (InstructionSet set : sets()) {
+    for (InstructionSet set : tenon::sweep::sets()) {
         const ForcedInstructionSet forced(set);
         EXPECT_EQ(first_difference(p.result([](const Gemm& g) { gemm(g); }), expected), -1)
             << name(set) << ": " << testing::PrintToString(c);
@@ -239,7 +232,7 @@ TEST(Gemm, ThreadsChangeNoBit) {
 
 TEST(Gemm, ARowsBitsDoNotDependOnItsNeighbours) {
     const Problem p(Case{1, 150, 90, 400, Layout::rows, Layout::turned});
-    for (InstructionSet set : sets()) {
+    for (InstructionSet set : tenon::sweep::sets()) {
         const ForcedInstructionSet forced(set);
         const Matrix together = p.result([](const Gemm& g) { gemm(g); });
         for (int64_t rows : {1, 2, 4, 5, 64}) {
@@ -259,7 +252,7 @@ TEST(Gemm, ARowsBitsDoNotDependOnItsNeighbours) {
 
 TEST(Gemm, AChainCutAnywhereAndContinuedIsTheSameChain) {
     const Problem p(Case{1, 21, 40, 300});
-    for (InstructionSet set : sets()) {
+    for (InstructionSet set : tenon::sweep::sets()) {
         const ForcedInstructionSet forced(set);
         const Matrix whole = p.result([](const Gemm& g) { gemm(g); });
         for (int64_t at : {1, 150, 299}) {
@@ -279,7 +272,7 @@ TEST(Gemm, AChainCutAnywhereAndContinuedIsTheSameChain) {
 }
 
 TEST(Gemm, EmptyDimensionsWriteNothingOrZeros) {
-    for (InstructionSet set : sets()) {
+    for (InstructionSet set : tenon::sweep::sets()) {
         const ForcedInstructionSet forced(set);
         std::vector<float> c(12, 5.0f);
         Gemm g;

@@ -36,18 +36,24 @@ public:
         index_ = base::parse_json(bytes_.substr(8, header), path);
     }
 
-    // check(case name, case) for each case of an op.
+    // check(case name, case) for each case; of one op, where it is named.
     template <class Check>
     void over(const std::string& op, Check check) const {
         int count = 0;
         for (const auto& [name, entry] : cases_.at("cases").object_value()) {
-            if (entry.at("op").string() != op) continue;
+            if (!op.empty() && entry.at("op").string() != op) continue;
             SCOPED_TRACE(name);
             check(name, entry);
             ++count;
         }
         EXPECT_GT(count, 0) << op;
     }
+    template <class Check>
+    void over_all(Check check) const {
+        over("", check);
+    }
+
+    bool has_tensor(const std::string& name) const { return index_.find(name) != nullptr; }
 
     Tensor tensor(const std::string& name) const {
         const base::Json& entry = index_.at(name);

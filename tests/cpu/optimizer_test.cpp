@@ -13,6 +13,7 @@
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/provider.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon {
 namespace {
@@ -54,8 +55,7 @@ std::vector<float> after_steps(State state, int64_t steps) {
 template <typename Make>
 void expect_same_everywhere(const std::vector<float>& expected, Make make) {
     const int before = cpu::threads();
-    for (const auto set : {cpu::InstructionSet::avx2, cpu::InstructionSet::avx512, cpu::InstructionSet::plain}) {
-        if (!cpu::supported(set)) continue;
+    for (const auto set : sweep::sets()) {
         const cpu::ForcedInstructionSet forced(set);
         for (const int threads : {1, 2, 3}) {
             cpu::set_threads(threads);

@@ -13,6 +13,7 @@
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/provider.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon {
 namespace {
@@ -29,8 +30,7 @@ protected:
 
 template <typename Check>
 void on_every_set(Check check) {
-    for (const auto set : {cpu::InstructionSet::avx2, cpu::InstructionSet::avx512, cpu::InstructionSet::plain}) {
-        if (!cpu::supported(set)) continue;
+    for (const auto set : sweep::sets()) {
         const cpu::ForcedInstructionSet forced(set);
         SCOPED_TRACE(std::string(cpu::name(set)));
         check();

@@ -18,13 +18,20 @@
 
 namespace tenon::sweep {
 
+// Those that the processor has. What it lacks, the skipped Sweep.Covers tells.
+inline std::vector<cpu::InstructionSet> sets() {
+    std::vector<cpu::InstructionSet> all;
+    for (const auto set : {cpu::InstructionSet::plain, cpu::InstructionSet::avx2, cpu::InstructionSet::avx512}) {
+        if (cpu::supported(set)) all.push_back(set);
+    }
+    return all;
+}
+
 // check(what) under each set that the processor has, on 1, 2 and 3 threads.
 template <class Check>
 void over_sets_and_threads(Check check) {
     const int before = cpu::threads();
-    for (const cpu::InstructionSet set :
-         {cpu::InstructionSet::plain, cpu::InstructionSet::avx2, cpu::InstructionSet::avx512}) {
-        if (!cpu::supported(set)) continue;
+    for (const cpu::InstructionSet set : sets()) {
         const cpu::ForcedInstructionSet forced(set);
         for (const int threads : {1, 2, 3}) {
             cpu::set_threads(threads);

@@ -11,11 +11,6 @@
 namespace tenon::ops {
 namespace {
 
-TEST(Table, EveryEntryIsWhole) {
-    EXPECT_GT(table().all().size(), 20U);
-    for (const Op& op : table().all()) EXPECT_NO_THROW(op.check_complete()) << op.name();
-}
-
 TEST(Table, EveryEntryThatIsNoViewOrCompositeHasACpuKernel) {
     cpu::register_kernels();
     for (const Op& op : table().all()) {

@@ -1,6 +1,6 @@
 """A gate that has never failed proves nothing: each check of tools/ meets a planted fault and must name it.
 
-Run by ctest, which sets CXX, CMAKE and CHECK_LAYERS (the built program).
+Run by ctest, which sets CXX, CMAKE, CHECK_LAYERS and KERNELS_OF_ENTRY_WITHOUT_SAMPLES (built programs).
 """
 
 import os
@@ -132,6 +132,13 @@ class Build(Planted):
         status, text = self.build("ops", "int base() { return 1; }\n")
         self.assertNotEqual(status, 0)
         self.assertIn("tenon/core may not link tenon/ops", text)
+
+
+class OpTable(Planted):
+    def test_an_entry_without_samples_does_not_build(self):
+        status, text = run(os.environ["KERNELS_OF_ENTRY_WITHOUT_SAMPLES"], self.folder)
+        self.assertEqual(status, 1)
+        self.assertEqual(text, "[bare] its entry has no samples: no generated test would try it\n")
 
 
 class LibraryContents(Planted):
