@@ -3,13 +3,13 @@
 #include "tenon/cpu/attention.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "tenon/base/error.h"
 #include "tenon/cpu/access.h"
+#include "tenon/cpu/fill.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/scratch.h"
 #include "tenon/cpu/sets/attention_tile.h"
@@ -114,7 +114,7 @@ Visible visible(const AttentionCall& call, const Document& d, int64_t row) {
 // Rows outside every document see nothing.
 void clear_rows(const AttentionCall& call, Tensor& out, Tensor& lse) {
     if (!call.document_starts.defined()) return;
-    std::memset(data<char>(out), 0, static_cast<size_t>(out.numel() * size_of(out.dtype())));
+    fill(data(out), out.dtype(), out.numel(), 0);
     std::fill_n(data<float>(lse), lse.numel(), -std::numeric_limits<float>::infinity());
 }
 
@@ -351,10 +351,8 @@ void attention_backward(const AttentionCall& call, AttentionGradient& g) {
     }
     // Rows and keys outside every document have gradients of zero, and so have keys that no query stands at.
     if (call.document_starts.defined() || s.queries == 0) {
-        std::memset(o.dq, 0, static_cast<size_t>(rows * width * 4));
-        for (const Tensor* x : {&g.dk, &g.dv}) {
-            std::memset(data<char>(*x), 0, static_cast<size_t>(x->numel() * size_of(x->dtype())));
-        }
+        std::fill_n(o.dq, rows * width, 0.0F);
+        for (const Tensor* x : {&g.dk, &g.dv}) fill(data(*x), x->dtype(), x->numel(), 0);
     }
     passes = cut(std::move(passes));
     share(static_cast<int64_t>(passes.size()), flops_of(call), [&](int64_t i) {

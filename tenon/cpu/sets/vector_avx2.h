@@ -265,7 +265,7 @@ TENON_INLINE IntVec load_u16(const uint16_t* p) {
 }
 TENON_INLINE IntVec load_u16_partial(const uint16_t* p, int n) {
     uint16_t all_lanes[16] = {};
-    memcpy(all_lanes, p, sizeof(uint16_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(all_lanes, p, sizeof(uint16_t) * static_cast<size_t>(n));
     return load_u16(all_lanes);
 }
 TENON_INLINE void store_u16(uint16_t* p, IntVec a) {
@@ -276,7 +276,7 @@ TENON_INLINE void store_u16(uint16_t* p, IntVec a) {
 TENON_INLINE void store_u16_partial(uint16_t* p, IntVec a, int n) {
     uint16_t all_lanes[16];
     store_u16(all_lanes, a);
-    memcpy(p, all_lanes, sizeof(uint16_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(p, all_lanes, sizeof(uint16_t) * static_cast<size_t>(n));
 }
 // vcvtph2ps and vcvtps2ph are exact and round to nearest even with subnormals whatever FTZ says; only NaN needs a hand.
 TENON_INLINE Vec load_f16(const uint16_t* p) {
@@ -285,7 +285,7 @@ TENON_INLINE Vec load_f16(const uint16_t* p) {
 }
 TENON_INLINE Vec load_f16_partial(const uint16_t* p, int n) {
     uint16_t all_lanes[16] = {};
-    memcpy(all_lanes, p, sizeof(uint16_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(all_lanes, p, sizeof(uint16_t) * static_cast<size_t>(n));
     return load_f16(all_lanes);
 }
 TENON_INLINE IntVec f16_bits(Vec a) {

@@ -46,13 +46,13 @@ TENON_INLINE void store(float* p, Vec a) {
 }
 TENON_INLINE Vec load_partial(const float* p, int n) {
     float lanes[16] = {};
-    memcpy(lanes, p, sizeof(float) * static_cast<size_t>(n));
+    if (n > 0) memcpy(lanes, p, sizeof(float) * static_cast<size_t>(n));
     return load(lanes);
 }
 TENON_INLINE void store_partial(float* p, Vec a, int n) {
     float lanes[16];
     store(lanes, a);
-    memcpy(p, lanes, sizeof(float) * static_cast<size_t>(n));
+    if (n > 0) memcpy(p, lanes, sizeof(float) * static_cast<size_t>(n));
 }
 TENON_INLINE float first_lane(Vec a) {
     return _mm_cvtss_f32(a.q[0]);
@@ -228,13 +228,13 @@ TENON_INLINE void store_int(int32_t* p, IntVec a) {
 }
 TENON_INLINE IntVec load_int_partial(const int32_t* p, int n) {
     int32_t lanes[16] = {};
-    memcpy(lanes, p, sizeof(int32_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(lanes, p, sizeof(int32_t) * static_cast<size_t>(n));
     return load_int(lanes);
 }
 TENON_INLINE void store_int_partial(int32_t* p, IntVec a, int n) {
     int32_t lanes[16];
     store_int(lanes, a);
-    memcpy(p, lanes, sizeof(int32_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(p, lanes, sizeof(int32_t) * static_cast<size_t>(n));
 }
 TENON_INLINE IntVec lane_indices() {
     return each<IntVec>([](int i) { return _mm_setr_epi32(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3); });
@@ -302,7 +302,7 @@ TENON_INLINE IntVec load_u16(const uint16_t* p) {
 }
 TENON_INLINE IntVec load_u16_partial(const uint16_t* p, int n) {
     uint16_t lanes[16] = {};
-    memcpy(lanes, p, sizeof(uint16_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(lanes, p, sizeof(uint16_t) * static_cast<size_t>(n));
     return load_u16(lanes);
 }
 // SSE2 packs with signed saturation only, so the low half is sign-extended first.
@@ -315,7 +315,7 @@ TENON_INLINE void store_u16(uint16_t* p, IntVec a) {
 TENON_INLINE void store_u16_partial(uint16_t* p, IntVec a, int n) {
     uint16_t lanes[16];
     store_u16(lanes, a);
-    memcpy(p, lanes, sizeof(uint16_t) * static_cast<size_t>(n));
+    if (n > 0) memcpy(p, lanes, sizeof(uint16_t) * static_cast<size_t>(n));
 }
 // f16: 1 sign, 5 exponent (bias 15), 10 fraction bits. A subnormal is its integer times 2^-24.
 TENON_INLINE Vec f16_value(IntVec h) {
