@@ -15,7 +15,7 @@ import sys
 # Exact, or rounded once as IEEE 754 says, for every argument, so any libm gives the same bits. (sqrt is too, but must be an
 # instruction: a call shows that -fno-math-errno is missing.)
 EXACT = {
-    "ceil", "copysign", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "frexp", "ilogb", "ldexp", "llrint", "llround",
+    "ceil", "copysign", "fabs", "fdim", "floor", "fma", "fmod", "frexp", "ilogb", "ldexp", "llrint", "llround",
     "logb", "lrint", "lround", "modf", "nan", "nearbyint", "nextafter", "remainder", "rint", "round", "roundeven",
     "scalbln", "scalbn", "trunc",
 }  # fmt: skip

@@ -70,7 +70,8 @@ int64_t numel(const Shape& shape) {
 Dims contiguous_strides(const Shape& shape) {
     Dims strides(shape.size(), 1);
     for (int64_t d = shape.size() - 2; d >= 0; --d) {
-        strides[d] = strides[d + 1] * std::max<Dim>(shape[d + 1], 1);
+        // Only an empty tensor's strides can overflow, and they reach nothing.
+        if (__builtin_mul_overflow(strides[d + 1], std::max<Dim>(shape[d + 1], 1), &strides[d])) strides[d] = 0;
     }
     return strides;
 }

@@ -53,6 +53,15 @@ int64_t to_integer(int64_t x) {
     return x;
 }
 
+// A real number that i32 does not hold gives its minimum, as on x86; an integer wraps.
+int32_t to_i32(double x) {
+    if (!(x > -0x1p31 - 1 && x < 0x1p31)) return std::numeric_limits<int32_t>::min();
+    return static_cast<int32_t>(x);
+}
+int32_t to_i32(int64_t x) {
+    return static_cast<int32_t>(x);
+}
+
 template <typename Wide, typename T, typename Store>
 void store_as(const Wide* wide, void* to, int64_t start, int64_t stride, int64_t count, Store store) {
     T* values = static_cast<T*>(to) + start * stride;
@@ -77,8 +86,7 @@ void store_wide(const Wide* wide, void* to, DType dtype, int64_t start, int64_t 
         case DType::i64:
             return store_as<Wide, int64_t>(wide, to, start, stride, count, [](Wide x) { return to_integer(x); });
         case DType::i32:
-            return store_as<Wide, int32_t>(wide, to, start, stride, count,
-                                           [](Wide x) { return static_cast<int32_t>(to_integer(x)); });
+            return store_as<Wide, int32_t>(wide, to, start, stride, count, [](Wide x) { return to_i32(x); });
         case DType::u8:
             return store_as<Wide, uint8_t>(wide, to, start, stride, count,
                                            [](Wide x) { return static_cast<uint8_t>(to_integer(x)); });

@@ -243,6 +243,8 @@ void clear_outside(const Tensor& x, Triangle kept, int64_t diagonal) {
     const int64_t columns = x.shape().back();
     const int64_t size = size_of(x.dtype());
     char* base = data<char>(x);
+    // Beyond these every element is on one side; their sum with a row's number cannot overflow.
+    diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
     parallel_rows(x.numel() / columns, columns, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
             // The first column past the triangle (lower) or of it (upper).

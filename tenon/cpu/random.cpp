@@ -45,6 +45,15 @@ void fill_floats(void* to, DType dtype, int64_t count, Make make) {
     });
 }
 
+// A 16-bit dtype takes as many leading bits as it holds: rounding all 24 would give 1 now and then.
+void keep_below_one(DType dtype, int64_t count, float* uniforms) {
+    if (size_of(dtype) != 2) return;
+    const float units = dtype == DType::bf16 ? 0x1p8F : 0x1p11F;
+    for (int64_t i = 0; i < count; ++i) {
+        uniforms[i] = static_cast<float>(static_cast<int32_t>(uniforms[i] * units)) / units;
+    }
+}
+
 // NUMERICS: scalars in f64, rounded once.
 double kept_scale(double p) {
     return 1.0 / (1.0 - p);
@@ -73,6 +82,7 @@ float normal_of(const Draw& draw, int64_t i) {
 void fill_uniform(const Draw& draw, void* to, DType dtype, int64_t count) {
     fill_floats(to, dtype, count, [&](int64_t first, int64_t length, float* floats) {
         TENON_SELECT(uniforms)(stream_of(draw), first, length, floats);
+        keep_below_one(dtype, length, floats);
     });
 }
 
@@ -122,6 +132,7 @@ void drop_elements(const Draw& draw, double p, const void* x, void* out, DType d
 void fill_uniform_reference(const Draw& draw, void* to, DType dtype, int64_t count) {
     fill_floats(to, dtype, count, [&](int64_t first, int64_t length, float* floats) {
         for (int64_t i = 0; i < length; ++i) floats[i] = uniform_from(random_word(draw, first + i));
+        keep_below_one(dtype, length, floats);
     });
 }
 

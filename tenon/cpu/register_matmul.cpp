@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tenon/cpu/access.h"
+#include "tenon/cpu/copy.h"
 #include "tenon/cpu/gemm.h"
 #include "tenon/cpu/numbers.h"
 #include "tenon/ops/op.h"
@@ -113,7 +114,7 @@ template <auto run>
 void multiply_floats(const Products& p, const Tensor& a, const Tensor& b, const Tensor& c,
                      const float* bias = nullptr) {
     if (a.dtype() == DType::f32) return multiply_floats<run, float>(p, a, b, c, bias);
-    multiply_floats<run, uint16_t>(p, a, b, c, nullptr);
+    multiply_floats<run, uint16_t>(p, a, b, c, bias);
 }
 
 template <typename T>
@@ -124,7 +125,8 @@ void multiply_plain(const Products& p, const Tensor& a, const Tensor& b, const T
 }
 
 // Every dtype that has products.
-void multiply_reference(const Products& p, const Tensor& a, const Tensor& b, const Tensor& c) {
+void multiply_reference(const Products& p, const Tensor& a, const Tensor& b, const Tensor& c,
+                        const float* bias = nullptr) {
     switch (a.dtype()) {
         case DType::f64:
             return multiply_plain<double>(p, a, b, c);
@@ -135,7 +137,7 @@ void multiply_reference(const Products& p, const Tensor& a, const Tensor& b, con
         case DType::u8:
             return multiply_plain<uint8_t>(p, a, b, c);
         default:
-            return multiply_floats<static_cast<void (*)(const Gemm&)>(gemm_reference)>(p, a, b, c);
+            return multiply_floats<static_cast<void (*)(const Gemm&)>(gemm_reference)>(p, a, b, c, bias);
     }
 }
 
@@ -193,24 +195,41 @@ void add_bias(const Tensor& bias, const Tensor& y) {
     });
 }
 
-// An f32 bias that lies in a row is added as the tiles finish; a 16-bit product rounds before its bias comes.
-void linear(const Call& call, std::span<Tensor> outputs) {
-    const Tensor &x = call.input(0), &weight = call.input(1), &y = outputs[0];
-    const bool fused = call.has(2) && x.dtype() == DType::f32 && call.input(2).is_contiguous();
-    const float* bias = fused ? data<float>(call.input(2)) : nullptr;
-    multiply_floats<gemm>(linear_products(x, weight, y), x, weight, y, bias);
-    if (call.has(2) && !fused) add_bias(call.input(2), y);
-}
-void linear_reference(const Call& call, std::span<Tensor> outputs) {
-    const Tensor &x = call.input(0), &weight = call.input(1), &y = outputs[0];
-    multiply_reference(linear_products(x, weight, y), x, weight, y);
-    if (call.has(2)) add_bias(call.input(2), y);
-}
-
 ops::Reason takes_floats(const Call& call) {
     const DType dtype = call.input(0).dtype();
     const bool fast = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
     return fast ? ops::Reason::ok : ops::Reason::dtype;
+}
+
+// The bias as a row of f32, which the products of f32 and 16-bit floats add before they round.
+class BiasRow {
+public:
+    BiasRow(const Call& call) {
+        if (!call.has(2)) return;
+        row_ = call.input(2);
+        if (row_.dtype() == DType::f32 && row_.is_contiguous()) return;
+        row_ = Tensor(row_.shape(), DType::f32, Device::cpu);
+        copy_elements(call.input(2), row_);
+    }
+    const float* data() const { return row_.defined() ? cpu::data<float>(row_) : nullptr; }
+
+private:
+    Tensor row_;
+};
+
+void linear(const Call& call, std::span<Tensor> outputs) {
+    const Tensor &x = call.input(0), &weight = call.input(1), &y = outputs[0];
+    const BiasRow bias(call);
+    multiply_floats<gemm>(linear_products(x, weight, y), x, weight, y, bias.data());
+}
+void linear_reference(const Call& call, std::span<Tensor> outputs) {
+    const Tensor &x = call.input(0), &weight = call.input(1), &y = outputs[0];
+    if (takes_floats(call) == ops::Reason::ok) {
+        const BiasRow bias(call);
+        return multiply_reference(linear_products(x, weight, y), x, weight, y, bias.data());
+    }
+    multiply_reference(linear_products(x, weight, y), x, weight, y);
+    if (call.has(2)) add_bias(call.input(2), y);
 }
 
 }  // namespace

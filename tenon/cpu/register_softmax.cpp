@@ -95,19 +95,18 @@ void log_sum_exp_lanes(const Call& call, std::span<Tensor> outputs) {
 
 // --- plain loops --------------------------------------------------------------------------------------------------
 
-// The row that starts at `base` with a distance of `step` between elements, for each row along a dim.
+// The row that starts at `base` with a distance of `step` between elements, for each row along a dim, empty ones too.
 template <class Body>
 void over_rows_along(const Shape& shape, int64_t dim, Body body) {
-    if (numel(shape) == 0) return;
     const int64_t d = normalize_dim(dim, shape.size(), "softmax");
-    const int64_t n = shape.empty() ? 1 : shape[d], step = shape.empty() ? 1 : contiguous_strides(shape)[d];
-    for (int64_t base = 0; base < numel(shape); ++base) {
-        if (base / step % n == 0) body(base, step, n);
-    }
+    int64_t n = 1, outer = 1, step = 1;
+    for (int64_t i = 0; i < shape.size(); ++i) (i < d ? outer : i > d ? step : n) *= shape[i];
+    for (int64_t row = 0; row < outer * step; ++row) body(row / step * n * step + row % step, step, n);
 }
 
 template <class Real>
 Real maximum_of(const Real* x, int64_t step, int64_t n) {
+    if (n == 0) return -std::numeric_limits<Real>::infinity();
     Real m = x[0];
     for (int64_t i = 1; i < n && m == m; ++i) m = x[i * step] > m || x[i * step] != x[i * step] ? x[i * step] : m;
     return m;

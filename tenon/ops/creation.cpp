@@ -3,6 +3,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/ops/functions.h"
+#include "tenon/ops/range_of_dtype.h"
 #include "tenon/ops/table.h"
 
 namespace tenon::ops {
@@ -28,8 +29,13 @@ void check_same_rank(const Call& call) {
 void register_filled(Table& table) {
     table.op("full(shape: dims, value: real, dtype: dtype = f32, device: device)")
         .doc("Every element is `value`.")
-        .rule([](const Call& call, Results& results) { results.add(call.dims(), call.dtype(0)); })
+        .rule([](const Call& call, Results& results) {
+            check_holds(call.dtype(0), call.real(0), "full");
+            results.add(call.dims(), call.dtype(0));
+        })
         .no_derivative(no_inputs)
+        .error({}, {{"shape", Dims{2}}, {"value", 300.0}, {"dtype", DType::u8}}, "u8 does not hold 300")
+        .error({}, {{"shape", Dims{2}}, {"value", 0.5}, {"dtype", DType::i64}}, "i64 does not hold 0.5")
         .sample({}, {{"shape", Dims{2, 3}}, {"value", 1.5}})
         .sample({}, {{"shape", Dims{}}, {"value", -2.0}, {"dtype", DType::i64}})
         .sample({}, {{"shape", Dims{0, 3}}, {"value", 1.0}})
@@ -62,12 +68,18 @@ void register_filled(Table& table) {
                             "step " + std::to_string(step) + " does not lead from " + std::to_string(call.real(0)) +
                                 " to " + std::to_string(call.real(1)));
             }
+            // Whole and in range at the ends and one step in: so is every element.
+            for (const double i : {0.0, 1.0, count - 1}) {
+                if (i < count) check_holds(call.dtype(0), call.real(0) + i * step, "arange");
+            }
             results.add({static_cast<int64_t>(count)}, call.dtype(0));
         })
         .no_derivative(no_inputs)
         .sample({}, {{"start", 0.0}, {"end", 5.0}})
         .sample({}, {{"start", 1.0}, {"end", 0.0}, {"step", -0.25}, {"dtype", DType::f32}})
         .error({}, {{"start", 0.0}, {"end", 1.0}, {"step", 0.0}}, "does not lead")
+        .error({}, {{"start", 0.0}, {"end", 1.0}, {"step", 0.25}}, "i64 does not hold 0.25")
+        .error({}, {{"start", 0.0}, {"end", 300.0}, {"dtype", DType::u8}}, "u8 does not hold 299")
         .like("torch.arange");
 }
 

@@ -96,12 +96,26 @@ bool is_written(const Call& call, size_t i) {
     return (call.op.mutated_mask() >> i & 1) != 0 && call.inputs[i].defined();
 }
 
+// An expanded dim: several elements in one place.
+bool repeats_elements(const Tensor& tensor) {
+    for (int64_t d = 0; d < tensor.rank(); ++d) {
+        if (tensor.strides()[d] == 0 && tensor.shape()[d] > 1) return true;
+    }
+    return false;
+}
+
 void check_writes(const Call& call) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
-        if (!is_written(call, i) || !grad_mode || !call.inputs[i].get().requires_grad) continue;
-        throw Error(
-            Code::usage, call.op.name(),
-            "writes \"" + call.op.schema().inputs[i].name + "\", which requires a gradient; call it under NoGrad");
+        if (!is_written(call, i)) continue;
+        const std::string writes = "writes \"" + call.op.schema().inputs[i].name + "\", ";
+        if (grad_mode && call.inputs[i].get().requires_grad) {
+            throw Error(Code::usage, call.op.name(), writes + "which requires a gradient; call it under NoGrad");
+        }
+        if (call.inputs[i].numel() > 0 && repeats_elements(call.inputs[i])) {
+            throw Error(
+                Code::usage, call.op.name(),
+                writes + describe(call.inputs[i]) + " with elements that share memory (expand); write into its clone");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 #include "tenon/ops/elementwise_rule.h"
 
+#include <cmath>
 #include <optional>
 
 namespace tenon::ops {
@@ -20,6 +21,16 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
     if (!higher) return lower;
     if (!lower) return higher;
     return category(*lower) > category(*higher) ? promote(*higher, *lower) : higher;
+}
+
+// A bound of 0.5 is no integer: it makes floats of integers, as a floating number does.
+bool has_a_fraction(const Call& call) {
+    for (const AttributeSchema& attribute : call.op.schema().attributes) {
+        if (attribute.type != AttributeType::real) continue;
+        const double value = call.real(attribute.slot);
+        if (std::isfinite(value) && std::trunc(value) != value) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -51,7 +62,8 @@ void elementwise_rule(const Call& call, Results& results) {
     DType dtype = DType::boolean;
     if (call.op.result_kind() != ElementwiseResult::boolean) {
         dtype = promoted_dtype(call.inputs);
-        if (call.op.result_kind() == ElementwiseResult::floating && !is_floating(dtype)) dtype = DType::f32;
+        const bool wants_floats = call.op.result_kind() == ElementwiseResult::floating || has_a_fraction(call);
+        if (wants_floats && !is_floating(dtype)) dtype = DType::f32;
     }
     results.add(shape, dtype);
 }

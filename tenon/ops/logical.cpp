@@ -45,7 +45,10 @@ void register_logical(Table& table) {
         .like("torch.logical_not");
 
     table.op("cast(x, dtype: dtype)")
-        .doc("x in another dtype: floating to nearest even, to integers toward zero, to bool where it is not 0.")
+        .doc(
+            "x in another dtype: floating to nearest even (f64 and integers reach 16 bits by way of f32), to integers "
+            "toward zero, to bool where it is not 0. An integer that the dtype does not hold wraps; so does a floating "
+            "number, but for i32 and i64, where it and NaN give the least integer.")
         .rule([](const Call& call, Results& results) { results.add(call.input(0).shape(), call.dtype(0)); })
         .derivative({},
                     [](const Backward& b, std::span<Tensor> grads) { grads[0] = cast(b.grad(), b.input_dtypes[0]); })

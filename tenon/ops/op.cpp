@@ -1,5 +1,6 @@
 #include "tenon/ops/op.h"
 
+#include <charconv>
 #include <utility>
 
 #include "tenon/base/error.h"
@@ -189,6 +190,19 @@ uint64_t Op::inputs_read() const {
     return mask;
 }
 
+namespace {
+
+// out_grad * slope, where the slope chooses, by choosing: a zero slope is a zero that meets neither an infinity nor a
+// sign.
+Expr weighted(Expr out_grad, Expr slope) {
+    if (slope->kind == scalar::Kind::constant && slope->constant == 0) return 0.0;
+    if (slope->kind != scalar::Kind::select) return out_grad * slope;
+    const auto& [mask, yes, no] = slope->operands;
+    return scalar::select(Expr(mask), weighted(out_grad, Expr(yes)), weighted(out_grad, Expr(no)));
+}
+
+}  // namespace
+
 const Op& Op::gradient(int input) const {
     const std::lock_guard lock(gradient_mutex_);
     std::unique_ptr<Op>& made = gradients_[static_cast<size_t>(input)];
@@ -207,11 +221,23 @@ const Op& Op::gradient(int input) const {
     const Math& written = slopes_[static_cast<size_t>(input)];
     const Expr slope = written ? written(arguments) : scalar::derivative(math_(arguments), input);
     const Expr out_grad = scalar::input(static_cast<int>(schema_.inputs.size()));
-    const Expr gradient = out_grad * slope;
+    const Expr gradient = weighted(out_grad, slope);
     made->math_ = [gradient](std::span<const Expr>) { return gradient; };
     made->doc_ = "Gradient of " + schema_.name + " with respect to " + schema_.inputs[static_cast<size_t>(input)].name;
     return *made;
 }
+
+namespace {
+
+// Not std::stod, which reads by the process's locale.
+double number_in(const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return value;
+    throw Error(Code::failed, "ops", "\"" + text + "\" is no number");
+}
+
+}  // namespace
 
 Attributes Op::attributes(const NamedAttributes& named) const {
     Attributes attributes;
@@ -238,7 +264,7 @@ Attributes Op::attributes(const NamedAttributes& named) const {
         if (attribute.type == AttributeType::boolean) {
             set(attribute, text == "true");
         } else if (attribute.type == AttributeType::real) {
-            set(attribute, std::stod(text));
+            set(attribute, number_in(text));
         } else if (attribute.type == AttributeType::integer) {
             set(attribute, int64_t{std::stoll(text)});
         } else if (attribute.type == AttributeType::dtype) {

@@ -6,6 +6,7 @@
 #include "tenon/base/error.h"
 #include "tenon/core/random.h"
 #include "tenon/ops/functions.h"
+#include "tenon/ops/range_of_dtype.h"
 #include "tenon/ops/table.h"
 
 namespace tenon::ops {
@@ -32,7 +33,10 @@ void check_bounds(int64_t low, int64_t high) {
 
 void register_keyed(Table& table) {
     table.op("rand_keyed(shape: dims, key: int, step: int, leaf: int, dtype: dtype = f32, device: device)")
-        .doc("Uniform in [0, 1), of 24 bits each, from the stream of `key` at (step, leaf).")
+        .doc(
+            "Uniform in [0, 1), from the stream of `key` at (step, leaf): 24 bits of each word; bf16 takes the first "
+            "8, "
+            "f16 the first 11.")
         .rule([](const Call& call, Results& results) {
             check_floating(call.dtype(3), "rand");
             results.add(call.dims(), call.dtype(3));
@@ -69,12 +73,17 @@ void register_keyed(Table& table) {
         .doc("Integers in [low, high): low + floor(word * (high - low) / 2^32).")
         .rule([](const Call& call, Results& results) {
             check_bounds(call.integer(0), call.integer(1));
+            check_holds(call.dtype(5), static_cast<double>(call.integer(0)), "randint");
+            check_holds(call.dtype(5), static_cast<double>(call.integer(1) - 1), "randint");
             results.add(call.dims(), call.dtype(5));
         })
         .no_derivative(no_inputs)
         .sample({}, {{"low", -3}, {"high", 10}, {"shape", Dims{3, 5}}, {"key", 1}, {"step", 2}, {"leaf", 3}})
-        .error({}, {{"low", 3}, {"high", 3}, {"shape", Dims{2}}, {"key", 1}, {"step", 0}, {"leaf", 0}},
-               "has to hold 1");
+        .error({}, {{"low", 3}, {"high", 3}, {"shape", Dims{2}}, {"key", 1}, {"step", 0}, {"leaf", 0}}, "has to hold 1")
+        .error(
+            {},
+            {{"low", 0}, {"high", 300}, {"shape", Dims{2}}, {"key", 1}, {"step", 0}, {"leaf", 0}, {"dtype", DType::u8}},
+            "u8 does not hold 299");
 
     table.op("dropout_keyed(x, p: real, key: int, step: int, leaf: int)")
         .doc("0 with probability p, else x / (1 - p); the mask is a function of the key and of each element's index.")

@@ -21,8 +21,8 @@ Shape resolve_shape(const Tensor& x, const Dims& wanted, std::string_view op) {
         } else if (shape[d] < 0) {
             throw Error(Code::usage, op,
                         "shape " + to_string(wanted) + " has a negative size; only one -1 may stand in it");
-        } else {
-            known *= shape[d];
+        } else if (__builtin_mul_overflow(known, shape[d], &known)) {
+            throw Error(Code::usage, op, "shape " + to_string(wanted) + " has more elements than fit in 63 bits");
         }
     }
     const int64_t count = x.numel();

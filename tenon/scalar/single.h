@@ -2,6 +2,10 @@
 // The truth that every kernel's bits are compared with, and the arithmetic behind host.h.
 #pragma once
 
+#ifdef __FAST_MATH__
+#error "-ffast-math (or -Ofast) reorders sums: no result would keep its bits. Take it out of CXXFLAGS."
+#endif
+
 #include <bit>
 #include <cstdint>
 

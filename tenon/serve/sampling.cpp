@@ -1,6 +1,7 @@
 #include "tenon/serve/sampling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -42,10 +43,14 @@ int64_t sample_token(std::span<const float> logits, const SamplingOptions& optio
     const auto count = static_cast<int64_t>(logits.size());
     const int64_t keep = options.top_k > 0 ? std::min(options.top_k, count) : count;
     const std::vector<int64_t> ids = by_likelihood(logits, options.temperature == 0 ? 1 : keep);
+    const double highest = logits[static_cast<size_t>(ids[0])];
+    if (!std::isfinite(highest)) {
+        throw Error(Code::failed, "sampling",
+                    "the greatest logit is " + std::to_string(highest) + ": the model's weights are damaged");
+    }
     if (options.temperature == 0) return ids[0];
 
     std::vector<double> weights;
-    const double highest = logits[static_cast<size_t>(ids[0])];
     double total = 0;
     for (const int64_t id : ids) {
         weights.push_back(scalar::host::exp((logits[static_cast<size_t>(id)] - highest) / options.temperature));

@@ -270,11 +270,42 @@ TEST_F(Elementwise, DerivativesAtTheJumpsArePyTorchs) {
     EXPECT_EQ(gradient("clamp", 0, {far}, bounds), (std::vector<float>{0, 1, 0, 1}));
 }
 
+TEST_F(Elementwise, AGradientThatIsChosenAgainstLeavesNoTrace) {
+    const float inf = HUGE_VALF;
+    const Tensor x = from_values(std::vector<float>{-1, 2, -3, 4}, {4});
+    const Tensor incoming = from_values(std::vector<float>{inf, 1, -5, -inf}, {4});
+    const Tensor mask = from_values(std::vector<float>{1, 0, 1, 0}, {4});
+    const std::vector<uint64_t> kept =
+        tenon::sweep::bits(from_values(std::vector<float>{0, 1, 0, -inf}, {4}));  // +0 where the choice went elsewhere
+    const auto gradient = [&](const char* name, int input, std::vector<Tensor> inputs, Attributes attributes = {}) {
+        inputs.push_back(incoming);
+        return tenon::sweep::bits(ops::dispatch(ops::lookup(name).gradient(input), inputs, attributes));
+    };
+    const Tensor zero = ops::zeros({4});
+    Attributes bounds;
+    bounds.reals[0] = 0, bounds.reals[1] = 10;
+    EXPECT_EQ(gradient("relu", 0, {x}), kept);
+    EXPECT_EQ(gradient("clamp", 0, {x}, bounds), kept);
+    EXPECT_EQ(gradient("maximum", 0, {x, zero}), kept);
+    EXPECT_EQ(gradient("minimum", 1, {zero, ops::neg(x)}), kept);
+    EXPECT_EQ(gradient("masked_fill", 0, {x, mask}), kept);
+    EXPECT_EQ(gradient("where", 2, {mask, zero, x}), kept);
+}
+
+TEST_F(Elementwise, ARealAttributeThatIntegersDoNotHoldMakesFloats) {
+    const Tensor x = from_values(std::vector<int64_t>{0, 1, 2, 3}, {4});
+    EXPECT_EQ(to_vector<float>(ops::clamp(x, 0.5, 2.5)), (std::vector<float>{0.5F, 1, 2, 2.5F}));
+    EXPECT_EQ(ops::clamp(x, 1, 2).dtype(), DType::i64);
+}
+
 TEST_F(Elementwise, CastsRoundToNearestEvenAndCutTowardZero) {
     const auto cast_of = [](std::vector<float> from, DType dtype) {
         const Tensor x = from_values(from, {static_cast<int64_t>(from.size())});
         return to_vector<double>(ops::cast(ops::cast(x, dtype), DType::f64));
     };
+    // PyTorch's on x86: what i32 does not hold is its minimum.
+    const float inf = HUGE_VALF, least = -0x1p31F;
+    EXPECT_EQ(cast_of({3e9F, std::nanf(""), -inf, -2.9F}, DType::i32), (std::vector<double>{least, least, least, -2}));
     // bf16 keeps 8 bits: 256 and 258 are neighbours, f16 keeps 11: 2048 and 2050.
     EXPECT_EQ(cast_of({257, 259, 256.9f}, DType::bf16), (std::vector<double>{256, 260, 256}));
     EXPECT_EQ(cast_of({2049, 2051, 65519, 65520}, DType::f16), (std::vector<double>{2048, 2052, 65504, HUGE_VAL}));

@@ -100,15 +100,27 @@ TEST_F(Matmul, LinearIsTheProductThenTheBias) {
             for (const Tensor& x :
                  shape.size() > 1 ? layouts(numbers(shape, dtype)) : std::vector{numbers(shape, dtype)}) {
                 for (const Tensor& w : layouts(weight)) {
-                    const Tensor product = ops::matmul(x, ops::transpose(w));
-                    EXPECT_EQ(values(ops::linear(x, w)), values(product));
-                    EXPECT_EQ(values(ops::linear(x, w, bias)), values(product + bias)) << describe(x);
+                    EXPECT_EQ(values(ops::linear(x, w)), values(ops::matmul(x, ops::transpose(w))));
+                    // 16-bit numbers: the whole in f32, rounded once.
+                    const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
+                    const Tensor whole =
+                        ops::matmul(ops::cast(x, wide), ops::cast(ops::transpose(w), wide)) + ops::cast(bias, wide);
+                    EXPECT_EQ(values(ops::linear(x, w, bias)), values(ops::cast(whole, dtype))) << describe(x);
                     const Tensor strided = ops::select(ops::transpose(ops::stack(std::vector{bias, bias})), 1, 1);
-                    EXPECT_EQ(values(ops::linear(x, w, strided)), values(product + bias));
+                    EXPECT_EQ(values(ops::linear(x, w, strided)), values(ops::cast(whole, dtype)));
                 }
             }
         }
     }
+}
+
+TEST_F(Matmul, SixteenBitLinearRoundsOnceWithItsBias) {
+    const auto bf16 = [](const std::vector<float>& from, const Shape& shape) {
+        return ops::cast(ops::from_values(from, shape), DType::bf16);
+    };
+    // 257 is no bf16: rounded before the bias came it would be 256.
+    const Tensor y = ops::linear(bf16({1, 1}, {1, 2}), bf16({256, 1}, {1, 2}), bf16({-256}, {1}));
+    EXPECT_EQ(values(y), std::vector<float>{1});
 }
 
 TEST_F(Matmul, LinearsProvidersAgree) {

@@ -153,5 +153,14 @@ TEST_F(RandomOps, OutsideTrainingDropoutIsItsInput) {
     EXPECT_THROW(ops::dropout(x, 1.5, true), Error);
 }
 
+TEST_F(RandomOps, SixteenBitUniformsStayBelowOne) {
+    for (const auto& [dtype, below] : {std::pair{DType::bf16, 1 - 0x1p-8F}, std::pair{DType::f16, 1 - 0x1p-11F}}) {
+        const Tensor x = ops::cast(ops::rand_keyed({1 << 16}, 7, 0, 0, dtype), DType::f32);
+        EXPECT_EQ(ops::item(ops::amax(x)), below);
+        EXPECT_NEAR(ops::item(ops::mean(x)), below / 2, 5e-3);
+    }
+}
+
 }  // namespace
+
 }  // namespace tenon

@@ -85,6 +85,15 @@ TEST_F(Softmax, ValuesAndGradientsAgreeWithPyTorchInFloat64) {
     });
 }
 
+TEST_F(Softmax, RowsWithoutElementsSumToNothing) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+        const Tensor sums = ops::logsumexp(ops::zeros({2, 0}, dtype), Dims{1});
+        EXPECT_EQ(to_vector<double>(ops::cast(sums, DType::f64)), (std::vector<double>{-HUGE_VAL, -HUGE_VAL}));
+        EXPECT_EQ(ops::softmax(ops::zeros({2, 0}, dtype)).shape(), (Shape{2, 0}));
+        EXPECT_EQ(ops::log_softmax(ops::zeros({0, 3}, dtype)).shape(), (Shape{0, 3}));
+    }
+}
+
 TEST_F(Softmax, RowsOfInfinitiesDoWhatPyTorchDoes) {
     const Tensor x = from_values(std::vector<float>{-kInfinity, -kInfinity, 0, -kInfinity, kInfinity, 0}, {3, 2});
     sweep::over_sets_and_threads([&](const std::string& where) {

@@ -104,6 +104,15 @@ TEST_F(Dispatch, AWriteToATensorThatRequiresAGradientIsRefusedOutsideNoGrad) {
     EXPECT_STREQ(x.storage().last_writer(), "assign");
 }
 
+TEST_F(Dispatch, AWriteToElementsThatShareMemoryIsRefused) {
+    const Tensor one = ops::zeros({1});
+    EXPECT_THROW(ops::assign(ops::expand(one, {5}), ops::ones({5})), Error);
+    EXPECT_EQ(ops::item(one), 0);
+    ops::assign(ops::expand(one, {1}), ops::ones({1}));  // one place, one element
+    EXPECT_EQ(ops::item(one), 1);
+    ops::assign(ops::expand(one, {0}), ops::ones({0}));
+}
+
 TEST_F(Dispatch, ARefusedWriteChangesNothing) {
     Tensor x = zeros({2});
     x.set_requires_grad(true);

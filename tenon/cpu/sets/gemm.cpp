@@ -198,10 +198,10 @@ void finish(const GemmTile& t, int64_t batch, const float* from, int64_t from_ro
         for (int64_t j = 0; j < t.columns; j += kLanes) {
             const int n = static_cast<int>(min(kLanes, t.columns - j));
             Vec sum = load_partial(from + i * from_row + j, n);
+            if (g.bias != nullptr) sum = add(sum, load_partial(g.bias + t.column + j, n));
             const int64_t at = first + i * g.c_row + j;
             if (g.c_type == Element::f32) {
                 float* c = static_cast<float*>(g.c) + at;
-                if (g.bias != nullptr) sum = add(sum, load_partial(g.bias + t.column + j, n));
                 store_partial(c, g.store == Store::add ? add(load_partial(c, n), sum) : sum, n);
                 continue;
             }

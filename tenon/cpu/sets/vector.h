@@ -26,6 +26,10 @@
 //   first_lane(v)
 #pragma once
 
+#ifdef __FAST_MATH__
+#error "-ffast-math (or -Ofast) reorders sums: no result would keep its bits. Take it out of CXXFLAGS."
+#endif
+
 #include <stdint.h>
 #include <string.h>
 
