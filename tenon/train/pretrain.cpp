@@ -142,6 +142,8 @@ public:
         Progress progress(trainer_.steps_done(), steps, config_.train.integer("log_every"), plan.flops, peak);
         while (trainer_.steps_done() < steps && InterruptScope::signal() == 0) one_step(progress);
         progress.finish();
+        // The first look may have come while others had the machine.
+        progress.saw_peak(cpu::measure_peak_flops(cpu::threads(), 0.2));
         result_.run_path = folder_->path();
         result_.steps_done = trainer_.steps_done();
         result_.tokens_per_second = progress.tokens_per_second();

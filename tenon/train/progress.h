@@ -1,6 +1,7 @@
 // Where training is: a live line on a terminal, a plain line every few steps elsewhere.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,8 @@ public:
     // `seconds` of the whole step, the wait for data included.
     void step(const StepReport& report, double seconds);
     void finish();
+    // Another measurement of the peak: the greatest counts.
+    void saw_peak(double flops) { peak_flops_ = std::max(peak_flops_, flops); }
 
     double tokens_per_second() const;  // of the median step
     double share_of_peak() const;      // of the median step
