@@ -13,7 +13,7 @@ configure = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(CMAKE_A
 
 train:
 	@tools/setup.sh program
-	@tools/train.sh "$(BUILD)" "$(TEXT)"
+	@tools/train.sh "$(BUILD)" "$(TEXT)" $(CMAKE_ARGS)
 
 build:
 	@tools/setup.sh tests

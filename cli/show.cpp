@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "tenon/base/error.h"
 #include "tenon/base/files.h"
 #include "tenon/base/number.h"
 #include "tenon/io/checkpoint.h"
@@ -93,6 +94,9 @@ void add_show(base::CommandLine& line) {
         .flag("--json", &arguments->json, "the whole record as JSON")
         .flag("--digests", &arguments->digests, "only step, loss, gradient digest, parameter digest, tab-separated")
         .action([arguments] {
+            if (arguments->digests && arguments->json) {
+                throw Error(Code::usage, "show", "give --json or --digests, not both");
+            }
             if (arguments->digests) {
                 print_digests(arguments->run);
             } else if (arguments->json) {

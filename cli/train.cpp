@@ -5,9 +5,11 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "tenon/base/error.h"
 #include "tenon/base/files.h"
 #include "tenon/base/log.h"
 #include "tenon/base/number.h"
+#include "tenon/base/unicode.h"
 #include "tenon/cpu/register.h"
 #include "tenon/cpu/thread_pool.h"
 #include "tenon/run/run_folder.h"
@@ -20,10 +22,6 @@ namespace {
 
 constexpr int64_t sample_characters = 300;
 
-void use_threads(const std::optional<int64_t>& threads) {
-    if (threads) cpu::set_threads(static_cast<int>(*threads));
-}
-
 // "examples/bible.toml" -> "bible"
 std::string config_name(const std::string& path) {
     const std::string name = base::file_name(path);
@@ -31,14 +29,17 @@ std::string config_name(const std::string& path) {
     return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-void print_sample(const std::string& run_path) {
+// A model that says nothing (its weights may not be finite) does not undo its training.
+void print_sample(const std::string& run_path) try {
     serve::Generator generator = serve::Generator::from_run(run_path);
     std::string text;
     generator.generate("\n", sample_characters, {.temperature = 0.8, .top_k = 50}, [&](std::string_view piece) {
         text += piece;
-        return static_cast<int64_t>(text.size()) < sample_characters;
+        return base::count_characters(text) < sample_characters;
     });
     std::printf("\n%s\n\n", text.c_str());
+} catch (const Error& error) {
+    base::log_warning(std::string("no sample of the model's text: ") + error.what());
 }
 
 int report(const train::PretrainResult& result) {
@@ -80,7 +81,7 @@ void add_train(base::CommandLine& line) {
         .option("--threads", "N", &arguments->threads, "threads that compute; changes no bit of the result")
         .action([arguments] {
             cpu::register_kernels();
-            use_threads(arguments->threads);
+            if (arguments->threads) cpu::set_threads(*arguments->threads);
             const train::RunConfig config = train::read_run_config(arguments->config, arguments->overrides);
             const std::string path =
                 arguments->run ? *arguments->run : run::free_run_path("runs", config_name(arguments->config));
@@ -99,7 +100,7 @@ void add_resume(base::CommandLine& line) {
         .option("--threads", "N", &arguments->threads, "threads that compute; changes no bit of the result")
         .action([arguments] {
             cpu::register_kernels();
-            use_threads(arguments->threads);
+            if (arguments->threads) cpu::set_threads(*arguments->threads);
             return report(train::resume_pretrain(arguments->run));
         });
 }

@@ -1,9 +1,10 @@
 #!/bin/sh
-# train.sh BUILD [TEXT]: builds the program in release mode and trains examples/bible.toml on the Bible, or on TEXT.
+# train.sh BUILD [TEXT [CMAKE_ARGS...]]: builds the program in release mode and trains examples/bible.toml on the Bible, or on TEXT.
 # A second call finds program and text in place and only trains. `make train` calls it.
 set -eu
 build=$1
 text=${2:-}
+shift $(($# < 2 ? $# : 2))
 cd "$(dirname "$0")/.."
 
 if [ -n "$text" ] && [ ! -f "$text" ]; then
@@ -14,7 +15,7 @@ fi
 # What CMake and Ninja say matters only when they fail, or when there is a terminal to show progress on.
 log=$build/configure.log
 mkdir -p "$build/data"
-if ! cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_TESTS=OFF >"$log" 2>&1; then
+if ! cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_TESTS=OFF "$@" >"$log" 2>&1; then
     cat "$log" >&2
     exit 1
 fi

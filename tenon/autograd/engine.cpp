@@ -197,12 +197,10 @@ private:
             differentiate_elementwise(node, inputs, grads[0], input_grads);
             return input_grads;
         }
-        uint64_t needs = 0;
-        for (size_t i = 0; i < node.edges.size() && i < 64; ++i) {
-            if (node.edges[i].needed()) needs |= uint64_t{1} << i;
-        }
+        std::vector<uint8_t> needed;
+        for (const Edge& edge : node.edges) needed.push_back(edge.needed() ? 1 : 0);
         const ops::Backward backward{*node.op,          inputs,          outputs, grads, node.input_shapes,
-                                     node.input_dtypes, node.attributes, needs};
+                                     node.input_dtypes, node.attributes, needed};
         node.op->derivative_rule()(backward, input_grads);
         return input_grads;
     }

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <deque>
 #include <iterator>
 #include <new>
@@ -276,7 +278,10 @@ int CommandLine::run(int argc, const char* const* argv) {
         log_error(text);
     };
     try {
-        return parse_and_run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+        const int status = parse_and_run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+        if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+        say("[" + root_->full_name + "] what it printed could not be written: " + std::strerror(errno));
+        return exit_code(Code::file);
     } catch (const Error& error) {
         say(error.what());
         return exit_code(error.code());

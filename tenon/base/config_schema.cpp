@@ -1,6 +1,7 @@
 #include "tenon/base/config_schema.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tenon/base/error.h"
 #include "tenon/base/nearest.h"
@@ -29,6 +30,7 @@ Json read_value(const TomlValue& value, ConfigType type) {
 void check_range(const TomlValue& value, const ConfigKey& key) {
     if (key.type != ConfigType::integer && key.type != ConfigType::real) return;
     const double number = value.real();
+    if (!std::isfinite(number)) value.fail("is " + shortest(number) + "; it must be finite");
     if (number >= key.least && number <= key.most) return;
     std::string message = "is " + shortest(number) + "; it must be";
     if (key.least > -std::numeric_limits<double>::infinity()) message += " at least " + shortest(key.least);

@@ -140,8 +140,9 @@ int64_t JsonReader::format(int64_t newest) const {
     const int64_t value = format.integer();
     if (value < 1) format.fail("format " + std::to_string(value) + " does not exist; formats count from 1");
     if (value > newest) {
-        format.fail("format " + std::to_string(value) + " is newer than this program, which reads up to " +
-                    std::to_string(newest) + "; use a newer tenon");
+        throw Error(Code::refused, op_,
+                    where_ + ": format " + std::to_string(value) + " is newer than this program, which reads up to " +
+                        std::to_string(newest) + "; use a newer tenon");
     }
     return value;
 }

@@ -266,7 +266,7 @@ int threads() {
     return n;
 }
 
-void set_threads(int n) {
+void set_threads(int64_t n) {
     // The gate counts workers in 15 bits.
     if (n < 1 || n > 4096) {
         throw Error(Code::usage, "threads", "the number of threads is " + std::to_string(n) + "; it must be 1 to 4096");
@@ -277,7 +277,7 @@ void set_threads(int n) {
         BusyPool ours(p);
         if (ours.acquired()) {
             p.stop_workers();
-            configured.store(n, std::memory_order_relaxed);
+            configured.store(static_cast<int>(n), std::memory_order_relaxed);
             return;
         }
         sched_yield();

@@ -25,10 +25,10 @@ void parallel_for(int64_t tiles, Body&& body) {
         tiles, [](void* c, int64_t tile) { (*static_cast<Callable*>(c))(tile); }, context);
 }
 
-// Threads that compute, the caller included. Default: min(affinity, cgroup quota), or TENON_THREADS.
+// Threads that compute, the caller included. Default: min(affinity, cgroup quota).
 int threads();
 // n >= 1. Waits for running work to end; a usage error inside a tile.
-void set_threads(int n);
+void set_threads(int64_t n);
 // Whether the calling thread is running a tile now (so that parallel_for would run in order).
 bool inside_tile();
 

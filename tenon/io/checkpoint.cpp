@@ -66,6 +66,9 @@ Json read_manifest(const std::string& path) {
     const std::string file = base::join_path(path, "manifest.json");
     const std::string commit = base::join_path(path, "COMMIT");
     if (!base::exists(commit)) broken(path, "has no COMMIT: its writing was interrupted");
+    for (const char* name : {"manifest.json", model_file, optimizer_file}) {
+        if (!base::exists(base::join_path(path, name))) broken(path, std::string(name) + " is missing");
+    }
     const std::string text = base::read_file(file, manifest_limit);
     std::string expected = base::read_file(commit, 1024);
     if (!expected.empty() && expected.back() == '\n') expected.pop_back();
@@ -169,6 +172,8 @@ std::optional<CheckpointContent> read_newest(const std::string& folder, std::vec
         try {
             return read_checkpoint(checkpoint_path(folder, *step));
         } catch (const Error& error) {
+            // A newer format, a lack of memory or a failing disk say nothing against the checkpoint.
+            if (error.code() != Code::file || error.op() == "file") throw;
             skipped.emplace_back(error.what());
         }
     }

@@ -81,13 +81,17 @@ SafetensorsEntry read_entry(const std::string& name, const base::JsonReader& ent
     if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0]) {
         entry["data_offsets"].fail("must be two ascending offsets");
     }
-    if (offsets[1] - offsets[0] != numel(read.shape) * size_of(read.dtype)) {
-        entry.fail("has " + std::to_string(offsets[1] - offsets[0]) + " bytes; its shape " + to_string(read.shape) +
-                   " of " + std::string(name_of(read.dtype)) + " needs " +
-                   std::to_string(numel(read.shape) * size_of(read.dtype)));
+    int64_t needed = size_of(read.dtype);
+    for (const Dim size : read.shape) {
+        if (__builtin_mul_overflow(needed, size, &needed)) entry["shape"].fail("has more bytes than 63 bits count");
     }
-    read.begin = data + offsets[0];
-    read.end = data + offsets[1];
+    if (offsets[1] - offsets[0] != needed) {
+        entry.fail("has " + std::to_string(offsets[1] - offsets[0]) + " bytes; its shape " + to_string(read.shape) +
+                   " of " + std::string(name_of(read.dtype)) + " needs " + std::to_string(needed));
+    }
+    if (__builtin_add_overflow(data, offsets[0], &read.begin) || __builtin_add_overflow(data, offsets[1], &read.end)) {
+        entry["data_offsets"].fail("lie beyond any file");
+    }
     return read;
 }
 

@@ -63,13 +63,13 @@ struct Backward {
     std::span<const Shape> input_shapes;
     std::span<const DType> input_dtypes;
     const Attributes& attributes;
-    uint64_t needs_mask = 0;
+    std::span<const uint8_t> needed;  // by input
 
     const Tensor& input(int i) const { return inputs[static_cast<size_t>(i)]; }
     const Tensor& output(int i = 0) const { return outputs[static_cast<size_t>(i)]; }
     const Tensor& grad(int i = 0) const { return grads[static_cast<size_t>(i)]; }
     bool has_grad(int i) const { return grads[static_cast<size_t>(i)].defined(); }
-    bool needs(int i) const { return (needs_mask >> i & 1) != 0; }
+    bool needs(int i) const { return needed[static_cast<size_t>(i)] != 0; }
     const Shape& shape(int i) const { return input_shapes[static_cast<size_t>(i)]; }
     int count() const { return static_cast<int>(input_shapes.size()); }
     int64_t integer(int slot) const { return attributes.integers[static_cast<size_t>(slot)]; }

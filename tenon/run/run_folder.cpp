@@ -1,6 +1,7 @@
 #include "tenon/run/run_folder.h"
 
 #include "tenon/base/error.h"
+#include "tenon/base/unicode.h"
 
 namespace tenon::run {
 
@@ -21,9 +22,17 @@ void check_is_run(const std::string& path) {
 }  // namespace
 
 void RunFolder::check_free(const std::string& path) {
-    if (!base::exists(record_path(path))) return;
-    throw Error(Code::usage, "run",
-                path + ": holds a run already; resume it with `tenon resume " + path + "` or give another --run");
+    const auto refuse = [&](const std::string& what) { throw Error(Code::usage, "run", path + ": " + what); };
+    if (path.empty()) throw Error(Code::usage, "run", "the run's folder has an empty name");
+    if (!base::is_utf8(path)) throw Error(Code::usage, "run", "the run's folder has a name that is not UTF-8");
+    if (!base::exists(path)) return;
+    if (!base::is_directory(path)) refuse("is no folder; give another --run");
+    if (base::exists(record_path(path))) {
+        refuse("holds a run already; resume it with `tenon resume " + path + "` or give another --run");
+    }
+    for (const std::string& name : base::list_directory(path)) {
+        if (name != "lock") refuse("holds " + name + " already; a run begins in a new or an empty folder");
+    }
 }
 
 RunFolder RunFolder::create(const std::string& path) {
@@ -37,7 +46,10 @@ RunFolder RunFolder::create(const std::string& path) {
 
 RunFolder RunFolder::open(const std::string& path) {
     check_is_run(path);
-    return RunFolder(path, base::LockFile(base::join_path(path, "lock")));
+    RunFolder folder(path, base::LockFile(base::join_path(path, "lock")));
+    base::make_directories(folder.checkpoints());
+    base::remove_unfinished(path);  // what a killed process was writing
+    return folder;
 }
 
 void RunFolder::write_record(const base::Json& record) const {
@@ -48,7 +60,15 @@ base::Json read_record(const std::string& run_path) {
     check_is_run(run_path);
     const std::string path = record_path(run_path);
     base::Json record = base::parse_json(base::read_file(path, int64_t{64} << 20), path);
-    base::JsonReader(record, path, "run").format(newest_format);
+    const base::JsonReader reader(record, path, "run");
+    reader.format(newest_format);
+    // What every reader asks for: a damaged record is an error here, with its place.
+    for (const char* key : {"config", "origins", "host", "providers", "build"}) reader[key];
+    for (const char* key : {"text", "data", "tokenizer"}) reader["inputs"][key].string();
+    reader["contract"]["tier"].string();
+    reader["contract"]["leaves"].integer();
+    reader["outcome"]["state"].string();
+    reader["host"]["started"].string();
     return record;
 }
 

@@ -13,9 +13,9 @@ namespace tenon::run {
 
 class RunFolder {
 public:
-    // Throws Error(usage) where the folder holds a run already.
+    // Throws Error(usage) unless the folder is absent or empty.
     static void check_free(const std::string& path);
-    // Makes the folder (its parents too) and locks it. One that holds a run already is an error.
+    // Makes the folder (its parents too) and locks it.
     static RunFolder create(const std::string& path);
     // Opens and locks an existing run for writing. Refused while another process holds it.
     static RunFolder open(const std::string& path);

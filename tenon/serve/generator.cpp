@@ -20,17 +20,22 @@ Generator::Generator(std::unique_ptr<models::CausalLM> model, text::Tokenizer to
 
 Generator Generator::from_run(const std::string& run_path) {
     const base::Json record = run::read_record(run_path);
-    const train::RunConfig config =
-        train::recorded_run_config(record.at("config"), base::join_path(run_path, "run.json"));
+    const train::RunConfig config = train::recorded_run_config(record, base::join_path(run_path, "run.json"));
     std::vector<std::string> skipped;
     const auto checkpoint = io::read_newest(base::join_path(run_path, "checkpoints"), skipped);
     for (const std::string& message : skipped) base::log_warning(message);
     if (!checkpoint) throw Error(Code::file, "generate", run_path + ": has no checkpoint yet");
     auto model = models::make_model(config.model);
+    text::Tokenizer tokenizer = text::Tokenizer::load(base::join_path(run_path, "tokenizer.json"));
+    if (tokenizer.digest() != record.at("inputs").at("tokenizer").string()) {
+        throw Error(
+            Code::refused, "generate",
+            base::join_path(run_path, "tokenizer.json") + " is not the tokenizer that the run was trained with");
+    }
     io::NamedTensors into;
     for (const nn::NamedParameter& each : model->parameters()) into.emplace_back(each.name, each.tensor);
     train::load_tensors(into, checkpoint->model, "the model");
-    return Generator(std::move(model), text::Tokenizer::load(base::join_path(run_path, "tokenizer.json")));
+    return Generator(std::move(model), std::move(tokenizer));
 }
 
 void Generator::generate(std::string_view prompt, int64_t tokens, const SamplingOptions& options,
@@ -50,6 +55,7 @@ void Generator::generate(std::string_view prompt, int64_t tokens, const Sampling
     std::vector<text::Token> fresh = all;
     for (int64_t i = 0; i < tokens; ++i) {
         if (cache.length + static_cast<int64_t>(fresh.size()) > context) {
+            forgot_ = true;
             fresh.assign(all.end() - std::max<int64_t>(context / 2, 1), all.end());
             cache = model_->make_cache(1, context);
         }

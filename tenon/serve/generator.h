@@ -25,12 +25,16 @@ public:
     void generate(std::string_view prompt, int64_t tokens, const SamplingOptions& options,
                   const std::function<bool(std::string_view)>& emit);
 
+    // Whether the text has outgrown the context.
+    bool forgot() const { return forgot_; }
+
 private:
     // The logits after the last of `tokens`, which follow what the cache holds.
     std::vector<float> next_logits(const std::vector<text::Token>& tokens, models::KvCache& cache);
 
     std::unique_ptr<models::CausalLM> model_;
     text::Tokenizer tokenizer_;
+    bool forgot_ = false;
 };
 
 }  // namespace tenon::serve

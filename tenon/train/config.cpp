@@ -34,7 +34,8 @@ const std::vector<ConfigKey>& tokenizer_keys() {
         {.name = "path", .type = Type::string, .doc = "a tokenizer.json; one is trained on the text by default"},
         {.name = "vocab_size",
          .doc = "entries of the tokenizer that is trained; model.vocab_size by default",
-         .least = 257},
+         .least = 257,
+         .most = 1 << 24},
     };
     return keys;
 }
@@ -42,11 +43,15 @@ const std::vector<ConfigKey>& tokenizer_keys() {
 const std::vector<ConfigKey>& batch_keys() {
     static const std::vector<ConfigKey> keys = {
         {.name = "sequences", .fallback = 16, .doc = "sequences of the global batch", .least = 1, .most = 1 << 20},
-        {.name = "length", .doc = "tokens of a sequence; the model's longest context by default", .least = 1},
+        {.name = "length",
+         .doc = "tokens of a sequence; the model's longest context by default",
+         .least = 1,
+         .most = 1 << 24},
         {.name = "leaves",
          .doc = "leaves V of the global batch, a power of two that divides sequences; by default as many as leave 512 "
                 "tokens each",
-         .least = 1},
+         .least = 1,
+         .most = 1 << 20},
         {.name = "leaf_order",
          .type = Type::string,
          .fallback = "ascending",
@@ -117,7 +122,8 @@ const std::vector<ConfigKey>& schedule_keys() {
 
 const std::vector<ConfigKey>& train_keys() {
     static const std::vector<ConfigKey> keys = {
-        {.name = "steps", .doc = "updates of the parameters", .least = 1, .required = true},
+        // A step's number is a 32-bit coordinate of every random number.
+        {.name = "steps", .doc = "updates of the parameters", .least = 1, .most = 0x1p32 - 1, .required = true},
         {.name = "seed", .fallback = 0, .doc = "keys every random number of the run", .least = 0},
         {.name = "log_every", .fallback = 10, .doc = "steps between lines where there is no terminal", .least = 1},
     };
@@ -164,6 +170,19 @@ void complete_batch(ConfigSection& batch, int64_t max_positions) {
     }
 }
 
+// A value that nothing would read. One that is the default may stand.
+void check_schedule(const ConfigSection& schedule) {
+    const std::string& kind = schedule.string("kind");
+    const auto refuse_unread = [&](std::string_view name) {
+        for (const ConfigKey& key : schedule_keys()) {
+            if (key.name != name || key.fallback.real() == schedule.real(name)) continue;
+            schedule.fail(name, "has no effect where schedule.kind is \"" + kind + "\"");
+        }
+    };
+    if (kind != "wsd") refuse_unread("decay_share");
+    if (kind == "constant") refuse_unread("final_share");
+}
+
 void check_numerics(const ConfigSection& numerics) {
     if (numerics.integer("k_blocks") != 1) {
         numerics.fail("k_blocks",
@@ -191,10 +210,14 @@ RunConfig resolve(const base::TomlTable& document) {
     if (!config.tokenizer.has("vocab_size") && !config.tokenizer.has("path")) {
         config.tokenizer.decide("vocab_size", sizes.vocabulary, "model.vocab_size");
     }
+    if (config.tokenizer.has("vocab_size") && config.tokenizer.has("path")) {
+        config.tokenizer.fail("vocab_size", "is the size of a tokenizer to train, and tokenizer.path gives one");
+    }
     if (config.tokenizer.has("vocab_size") && config.tokenizer.integer("vocab_size") > sizes.vocabulary) {
         config.tokenizer.fail("vocab_size", "is " + std::to_string(config.tokenizer.integer("vocab_size")) +
                                                 " and model.vocab_size only " + std::to_string(sizes.vocabulary));
     }
+    check_schedule(config.schedule);
     check_numerics(config.numerics);
     return config;
 }
@@ -219,21 +242,22 @@ base::TomlValue to_toml(const Json& json, const base::Place& place, const std::s
 
 }  // namespace
 
+std::vector<ConfigSection*> RunConfig::sections() {
+    return {&model, &data, &tokenizer, &batch, &optim, &schedule, &train, &checkpoint, &numerics};
+}
+std::vector<const ConfigSection*> RunConfig::sections() const {
+    return {&model, &data, &tokenizer, &batch, &optim, &schedule, &train, &checkpoint, &numerics};
+}
+
 Json RunConfig::values_json() const {
     Json tree = Json::object();
-    for (const ConfigSection* each :
-         {&model, &data, &tokenizer, &batch, &optim, &schedule, &train, &checkpoint, &numerics}) {
-        tree.set(each->name(), each->values_json());
-    }
+    for (const ConfigSection* each : sections()) tree.set(each->name(), each->values_json());
     return tree;
 }
 
 Json RunConfig::origins_json() const {
     Json tree = Json::object();
-    for (const ConfigSection* each :
-         {&model, &data, &tokenizer, &batch, &optim, &schedule, &train, &checkpoint, &numerics}) {
-        tree.set(each->name(), each->origins_json());
-    }
+    for (const ConfigSection* each : sections()) tree.set(each->name(), each->origins_json());
     return tree;
 }
 
@@ -257,16 +281,24 @@ RunConfig read_run_config(const std::string& path, const std::vector<std::string
     return resolve(document);
 }
 
-RunConfig recorded_run_config(const Json& values, const std::string& where) {
+RunConfig recorded_run_config(const Json& record, const std::string& where) {
     const base::Place place{where, 0, 0};
     base::TomlTable document(place, "");
-    for (const auto& [section, keys] : values.object_value()) {
+    for (const auto& [section, keys] : record.at("config").object_value()) {
         for (const auto& [key, value] : keys.object_value()) {
             if (value.is_null()) continue;
             document.set({section, key}, to_toml(value, place, section + "." + key));
         }
     }
-    return resolve(document);
+    RunConfig config = resolve(document);
+    // Where each value came from when the run began.
+    const base::JsonReader origins = base::JsonReader(record, where, "run")["origins"];
+    for (ConfigSection* section : config.sections()) {
+        for (const auto& [key, value] : section->values()) {
+            section->decide(key, value.value, origins[section->name()][key].string());
+        }
+    }
+    return config;
 }
 
 ConfigSection recorded_model_config(const Json& values, const std::string& where) {

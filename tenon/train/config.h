@@ -13,6 +13,8 @@ namespace tenon::train {
 struct RunConfig {
     base::ConfigSection model, data, tokenizer, batch, optim, schedule, train, checkpoint, numerics;
 
+    std::vector<base::ConfigSection*> sections();
+    std::vector<const base::ConfigSection*> sections() const;
     // {"model": {"hidden_size": 256, …}, …} and the same tree of origins.
     base::Json values_json() const;
     base::Json origins_json() const;
@@ -27,10 +29,11 @@ std::vector<SectionKeys> section_keys();
 
 // Reads `path`, applies the overrides ("key=value"), checks everything that can be checked without the data.
 RunConfig read_run_config(const std::string& path, const std::vector<std::string>& overrides);
-// The configuration that a run recorded: values_json() of it. `where` names the file in errors.
-RunConfig recorded_run_config(const base::Json& values, const std::string& where);
+// The configuration that a run recorded, each value with the origin it had: "config" and "origins" of its run.json.
+// `where` names the file in errors.
+RunConfig recorded_run_config(const base::Json& record, const std::string& where);
 
-// The same for a [model] section alone: {"model_type": …, …}.
+// A [model] section alone, from JSON: {"model_type": …, …}, as in Hugging Face's config.json.
 base::ConfigSection recorded_model_config(const base::Json& values, const std::string& where);
 
 // The default number of leaves: the largest power of two that divides `sequences` and leaves at least 512 tokens a

@@ -85,7 +85,7 @@ StepPlan plan_run(const RunConfig& config) {
 void check_memory(const RunConfig& config) {
     const int64_t needed = plan_run(config).peak_memory;
     const int64_t available = base::memory_available();
-    if (needed <= available) return;
+    if (needed <= available || available <= 0) return;  // 0: the system does not say
     throw Error(Code::refused, "memory",
                 "the step needs " + base::human_bytes(needed) + " and " + base::human_bytes(available) +
                     " are available; use more batch.leaves, a smaller batch or a smaller model");
@@ -130,10 +130,24 @@ public:
     void resume(run::RunFolder folder, const Json& record) {
         check_unchanged(record);
         folder_ = std::make_unique<run::RunFolder>(std::move(folder));
-        if (!restore(record)) begin(std::move(*folder_));
+        if (restore(record)) return;
+        base::log_warning("[resume] " + folder_->path() + ": no checkpoint is left, so it begins again at step 0");
+        begin(std::move(*folder_));
     }
 
+    // To the last step, or to a signal. However it ends, run.json says so.
     PretrainResult run() {
+        try {
+            return run_steps();
+        } catch (const std::exception& error) {
+            base::set_progress_line("");
+            record_failure(error.what());
+            throw;
+        }
+    }
+
+private:
+    PretrainResult run_steps() {
         const InterruptScope interrupts;
         const int64_t steps = config_.train.integer("steps");
         const StepPlan plan = plan_run(config_);
@@ -155,7 +169,15 @@ public:
         return result_;
     }
 
-private:
+    // The disk that failed the run may fail the record, too.
+    void record_failure(const std::string& message) {
+        try {
+            write_record("failed", message);
+        } catch (const std::exception& error) {
+            base::log_warning(std::string("run.json could not be written: ") + error.what());
+        }
+    }
+
     // Checkpoints after the newest good one are damaged. They keep their bytes but not their names: the run comes to
     // those steps again.
     void set_aside_after(int64_t good_step) const {
@@ -261,7 +283,7 @@ private:
         std::vector<int64_t> targets(static_cast<size_t>(length));
         double nats = 0;
         for (int64_t i = 0; i < held_out_->samples(); ++i) {
-            if (InterruptScope::signal() != 0) return;
+            if (InterruptScope::signal() != 0) break;
             if (base::stderr_is_terminal()) {
                 base::set_progress_line("validation " + std::to_string(i) + "/" + std::to_string(held_out_->samples()));
             }
@@ -270,6 +292,7 @@ private:
                 model_->loss(ops::from_values(inputs, {1, length}), ops::from_values(targets, {1, length}), 1));
         }
         base::set_progress_line("");
+        if (InterruptScope::signal() != 0) return;
         result_.has_validation = true;
         result_.validation_nats = nats / static_cast<double>(held_out_->predictions());
         result_.validation_bits = held_out_->bits_per_byte(nats);
@@ -298,11 +321,13 @@ private:
         }
     }
 
-    void write_record(const std::string& outcome) const {
+    void write_record(const std::string& state, const std::string& failure = {}) const {
         Json host = run::machine_json();
         host.set("run", folder_->path());
         host.set("started", started_);
-        if (outcome != "running") host.set("ended", base::utc_now());
+        if (state != "running") host.set("ended", base::utc_now());
+        Json outcome = Json::object({{"state", state}, {"step", trainer_.steps_done()}});
+        if (!failure.empty()) outcome.set("failure", failure);
         folder_->write_record(
             Json::object({{"format", 1},
                           {"recipe", "pretrain"},
@@ -314,7 +339,7 @@ private:
                                                      {"tier", config_.numerics.string("tier")}})},
                           {"build", run::build_json()},
                           {"providers", run::providers_json()},
-                          {"outcome", Json::object({{"state", outcome}, {"step", trainer_.steps_done()}})},
+                          {"outcome", std::move(outcome)},
                           {"host", std::move(host)}}));
     }
 
@@ -351,7 +376,7 @@ PretrainResult pretrain(const RunConfig& config, const std::string& run_path) {
 PretrainResult resume_pretrain(const std::string& run_path) {
     run::RunFolder folder = run::RunFolder::open(run_path);
     const Json record = run::read_record(run_path);
-    RunConfig config = recorded_run_config(record.at("config"), base::join_path(run_path, "run.json"));
+    RunConfig config = recorded_run_config(record, base::join_path(run_path, "run.json"));
     check_memory(config);
     const data::TextFile text(config.data.string("path"), config.data.real("held_out"));
     text::Tokenizer tokenizer = text::Tokenizer::load(folder.tokenizer());

@@ -7,11 +7,18 @@
 
 namespace tenon::train {
 
+namespace {
+
+constexpr size_t recent_steps = 512;
+
+}  // namespace
+
 Progress::Progress(int64_t first_step, int64_t steps, int64_t log_every, double step_flops, double peak_flops)
     : first_step_(first_step), steps_(steps), log_every_(log_every), step_flops_(step_flops), peak_flops_(peak_flops) {}
 
 void Progress::step(const StepReport& report, double seconds) {
-    seconds_.push_back(seconds);
+    if (seconds_.size() < recent_steps) seconds_.push_back(seconds);
+    seconds_[static_cast<size_t>(seen_++) % recent_steps] = seconds;
     tokens_ = report.tokens;
     if (base::stderr_is_terminal()) {
         base::set_progress_line(line(report));

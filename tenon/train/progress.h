@@ -19,8 +19,9 @@ public:
     // Another measurement of the peak: the greatest counts.
     void saw_peak(double flops) { peak_flops_ = std::max(peak_flops_, flops); }
 
-    double tokens_per_second() const;  // of the median step
-    double share_of_peak() const;      // of the median step
+    // Of the median of the last 512 steps.
+    double tokens_per_second() const;
+    double share_of_peak() const;
     double median_seconds() const;
 
 private:
@@ -28,8 +29,8 @@ private:
 
     int64_t first_step_, steps_, log_every_;
     double step_flops_, peak_flops_;
-    int64_t tokens_ = 0;
-    std::vector<double> seconds_;
+    int64_t tokens_ = 0, seen_ = 0;
+    std::vector<double> seconds_;  // a ring
 };
 
 }  // namespace tenon::train

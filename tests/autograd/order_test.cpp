@@ -50,6 +50,15 @@ TEST_F(FixedOrder, TheLatestUseComesFirst) {
     EXPECT_EQ(static_cast<float>(ops::item(autograd::grad_of(x))), latest_first);
 }
 
+TEST_F(FixedOrder, EachOfManyInputsGetsItsGradient) {
+    std::vector<Tensor> parts(100, ops::full({1}, 1));
+    parts[64] = ops::full({1}, 2);
+    parts[64].set_requires_grad(true);  // input 0 needs none
+    autograd::backward(ops::sum(ops::cat(parts) * ops::full({}, 3)));
+    EXPECT_EQ(ops::item(autograd::grad_of(parts[64])), 3);
+    EXPECT_FALSE(autograd::grad_of(parts[0]).defined());
+}
+
 TEST_F(FixedOrder, ANodeIsVisitedOnceAfterAllItsUses) {
     const Tensor x = leaf(3);
     int visits = 0;

@@ -1,7 +1,10 @@
 """A run from its configuration to its text; interrupted, killed, resumed; and what the user sees when input is bad."""
+import hashlib
 import json
 import os
 import pathlib
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,6 +146,47 @@ class Interruption(CliTest):
             self.assertEqual(self.digests("a"), before)
             self.assertTrue((self.folder / "a/checkpoints/damaged-step-12").exists())
 
+    def test_a_newer_format_is_refused_and_nothing_moves(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        folder = self.folder / "a/checkpoints/step-2"
+        text = (folder / "manifest.json").read_text().replace('"format": 1', '"format": 9')
+        (folder / "manifest.json").write_text(text)
+        (folder / "COMMIT").write_text(hashlib.sha256(text.encode()).hexdigest() + "\n")
+        before = self.digests("a")
+        done = self.command("resume", "a")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(b"newer", done.stderr)
+        self.assertEqual(([path.name for path in folder.parent.iterdir()], self.digests("a")), (["step-2"], before))
+
+    def test_a_run_without_checkpoints_begins_again_and_says_so(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=4")
+        before = self.digests("a")
+        shutil.rmtree(self.folder / "a/checkpoints")
+        done = self.command("resume", "a")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"begins again at step 0", done.stderr)
+        self.assertEqual(self.digests("a"), before)
+
+    def test_origins_survive_a_resume(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=4")
+        before = json.loads((self.folder / "a/run.json").read_text())["origins"]
+        self.succeed("resume", "a")
+        self.assertEqual(json.loads((self.folder / "a/run.json").read_text())["origins"], before)
+        self.assertEqual(before["train"]["steps"], "--set")
+
+    def test_a_run_that_fails_says_so_in_its_record(self):
+        def small_files_only():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # a checkpoint is larger
+
+        done = self.command("train", "tiny.toml", "--run", "a", preexec_fn=small_files_only)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        outcome = json.loads((self.folder / "a/run.json").read_text())["outcome"]
+        self.assertEqual((outcome["state"], outcome["step"]), ("failed", 5))
+        self.assertIn("File too large", outcome["failure"])
+        self.succeed("resume", "a")
+        self.assertEqual(json.loads((self.folder / "a/run.json").read_text())["outcome"], {"state": "completed", "step": 30})
+
     def test_changed_data_is_refused(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
         text = (self.folder / "text.txt").read_text()
@@ -219,6 +263,13 @@ class BadInput(CliTest):
             (2, "needs the key", 'path = "text.txt"', ""),
             (2, "bad.toml:3", "[model]\nmodel_type", "[model]\nmodel_type = \nx"),
             (3, "absent.txt", '"text.txt"', '"absent.txt"'),
+            (2, "must be finite", "clip_norm = 0.5", "clip_norm = inf"),
+            (2, "must be finite", "learning_rate = 4e-3", "learning_rate = nan"),
+            (2, "at most 4294967295", "steps = 30", "steps = 4294967296"),
+            (2, "at most 10000", "num_hidden_layers = 2", "num_hidden_layers = 1000000000"),
+            (2, "at most 16777216", "hidden_size = 44", "hidden_size = 4000000000000000000"),
+            (2, "has no effect", "warmup_steps = 5", "warmup_steps = 5\ndecay_share = 0.5"),
+            (2, "tokenizer.path gives one", "[data]", '[tokenizer]\nvocab_size = 280\npath = "t.json"\n\n[data]'),
             (2, "tensor parallelism", "[checkpoint]", "[numerics]\nk_blocks = 2\n\n[checkpoint]"),
         ]:
             with self.subTest(new=new):
@@ -238,6 +289,42 @@ class BadInput(CliTest):
         self.expect(2, "", "generate", "a")
         self.expect(2, "TENON_CPU", "doctor", environment={"TENON_CPU": "sse9"})
         self.expect(2, "", "frobnicate")
+        self.expect(2, "1 to 4096", "train", "tiny.toml", "--threads", "4294967297")
+        self.expect(2, "empty name", "train", "tiny.toml", "--run", "")
+        self.expect(2, "is no folder", "train", "tiny.toml", "--run", "text.txt")
+
+    def test_what_a_run_is_asked_for_must_make_sense(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        self.expect(2, "not both", "show", "a", "--json", "--digests")
+        self.expect(2, "the seed", "generate", "a", "--prompt", "x", "--seed", "-1")
+        done = self.command("generate", "a", "--prompt", "seen", "--temperature", "-1")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"forgotten", self.command("generate", "a", "--prompt", "x", "--tokens", "80").stderr)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "show", "a"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        other = json.loads((self.folder / "a/tokenizer.json").read_text())
+        other["model"]["merges"].pop()
+        other["model"]["vocab"].popitem()
+        self.write("a/tokenizer.json", json.dumps(other))
+        self.expect(4, "is not the tokenizer", "generate", "a", "--prompt", "x")
+
+    def test_a_folder_that_holds_other_things_is_not_written_to(self):
+        for path in ("a/events.jsonl", "b/notes.txt"):
+            (self.folder / path).parent.mkdir()
+            self.write(path, "mine")
+            self.expect(2, "a new or an empty folder", "train", "tiny.toml", "--run", path.split("/")[0])
+            self.assertEqual((self.folder / path).read_text(), "mine")
+        (self.folder / "empty").mkdir()
+        self.succeed("train", "tiny.toml", "--run", "empty", "--set", "train.steps=1")
+
+    def test_a_damaged_record_is_named(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        record = json.loads((self.folder / "a/run.json").read_text())
+        for key in ("config", "origins", "inputs", "contract", "outcome", "host"):
+            self.write("a/run.json", json.dumps({k: v for k, v in record.items() if k != key}))
+            for command in ("show", "resume"):
+                self.expect(3, "a/run.json: $", command, "a")
 
     def test_a_folder_with_a_run_is_not_overwritten(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
