@@ -28,10 +28,28 @@
           "cpu", "FloatEnvironmentTest.*") \
     FAULT(attention_running_maximum, "Attention: each chunk from nothing. A chunk's maximum starts from the last one's", \
           "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_fold_keeps_maximum, "Attention: a fold's maximum is the greater one. It stays the first chunk's", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_fold_rounds, "Attention: a fold takes l by fma. The product rounds on its own", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
     FAULT(attention_chunks_by_rows, "Attention: chunks of 128 keys. Few queries, as in decoding, take chunks of 64", \
           "cpu", "KvCache.PrefillChunksAndSingleTokensAreTheWholeSequence") \
+    FAULT(attention_chunks_by_memory, "Attention: chunks go by position in the document. They go by place in the batch's row", \
+          "cpu", "Attention.LeftPaddingAndPackingChangeNoBit") \
     FAULT(attention_multiplies_masked, "Attention: a masked key is never multiplied. Its weight is 0 and it is", \
           "cpu", "Attention.AMaskedKeyIsNeverMultiplied") \
+    FAULT(attention_drops_before_sum, "Attention: dropout acts on p after l. l is the sum of what is left", \
+          "cpu", "Attention.AWeightThatIsDroppedIsGoneAndTheRestGrows") \
+    FAULT(attention_dropout_by_document, "Attention: dropout's index counts keys of the row. It counts them from the document's first", \
+          "cpu", "Attention.DocumentsHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_delta_contracted, "Attention: D is a Sum of rounded products. It is a Sum by fma", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(dq_keys_descend, "Attention: dq is a chain over ascending keys. Blocks of keys come last first", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(dk_dv_heads_descend, "Attention: dk and dv go over the group's query heads in order. The last comes first", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(dk_dv_queries_descend, "Attention: dk and dv go over ascending queries. Blocks of queries come last first", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
     FAULT(loss_adds_chunks, "linear_cross_entropy: dw is one chain over all rows. Each chunk's sum is added", \
           "cpu", "LinearCrossEntropy.ChunksHaveTheBitsOfThePlainLoops") \
     FAULT(digest_skips_word, "Digests: every word counts. The first of each part does not", \
