@@ -6,6 +6,12 @@
 #define TENON_FAULT_LIST(FAULT) \
     FAULT(product_splits_k, "Products: nobody splits k. With two threads or more, two partial sums are added", \
           "cpu", "Gemm.ThreadsChangeNoBit") \
+    FAULT(product_rounds_each_step, "Products: a 16-bit result rounds once. Its chain is rounded after each step of k", \
+          "cpu", "Gemm.AChainIsFinishedOnceAfterAllStepsOfK") \
+    FAULT(product_adds_each_step, "Products: add takes the finished chain. Each step of k is added to C", \
+          "cpu", "Gemm.AChainIsFinishedOnceAfterAllStepsOfK") \
+    FAULT(bias_before_the_end, "Products: an epilogue acts on the finished chain. The bias comes after the first step of k", \
+          "cpu", "Gemm.AChainIsFinishedOnceAfterAllStepsOfK") \
     FAULT(sum_lanes_by_width, "Sums: sixteen lanes on every set. Rows are summed in the eight lanes of an AVX2 register", \
           "cpu", "Reductions.SumAddsInTheDocumentedOrder") \
     FAULT(sum_in_memory_order, "Sums: the order is the logical index. Strided elements are added as they lie in memory", \
@@ -52,6 +58,10 @@
           "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
     FAULT(loss_adds_chunks, "linear_cross_entropy: dw is one chain over all rows. Each chunk's sum is added", \
           "cpu", "LinearCrossEntropy.ChunksHaveTheBitsOfThePlainLoops") \
+    FAULT(loss_divides, "linear_cross_entropy: g is multiplied by f32(1/divisor). It is divided", \
+          "cpu", "LinearCrossEntropy.ChunksHaveTheBitsOfThePlainLoops") \
+    FAULT(loss_multiplies_ignored, "linear_cross_entropy: g is +0 in ignored rows. It is their logits times 0", \
+          "cpu", "LinearCrossEntropy.ARowThatIsIgnoredHasNoPartInAnything") \
     FAULT(digest_skips_word, "Digests: every word counts. The first of each part does not", \
           "cpu", "Digest.SumsAreTheDefinitionsInPython") \
     FAULT(digest_of_raw_nan, "Digests: NaN is canonical. Its payload counts", \

@@ -4,6 +4,7 @@
 // a tile of f32 where C cannot hold one (16-bit C, and Store::add, which needs the finished chain).
 // Cache use: a panel of B stays in L1 while the slivers of A stream from L2.
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/gemm_tile.h"
 
 #include "tenon/cpu/sets/micro_kernel.h"
@@ -349,7 +350,8 @@ Layout layout_of(const GemmTile& t) {
 void one_step(const GemmTile& t, const Layout& l, int64_t batch, int64_t q, int64_t depth, float* chains,
               int64_t chains_row) {
     const Gemm& g = *t.product;
-    const bool on = q > 0 || g.store == Store::continue_chain;
+    const bool restarts = TENON_FAULT(product_adds_each_step) && g.store == Store::add;
+    const bool on = (q > 0 && !restarts) || g.store == Store::continue_chain;
     const Source b = part_of_b(g, batch, t.column, t.columns, q, depth);
     float* packed_a = t.scratch + l.packed_a;
     if (t.rows <= kFewRows && t.packed_b == nullptr &&
@@ -374,6 +376,16 @@ void one_step(const GemmTile& t, const Layout& l, int64_t batch, int64_t q, int6
     }
 }
 
+// The planted fault: what a bf16 C leaves of the chains between two steps of k.
+void round_chains(const GemmTile& t, float* chains, int64_t chains_row) {
+    for (int64_t i = 0; i < t.rows * t.columns; ++i) {
+        float* chain = chains + i / t.columns * chains_row + i % t.columns;
+        uint16_t rounded;
+        store_bf16_partial(&rounded, load_partial(chain, 1), 1);
+        store_partial(chain, load_bf16_partial(&rounded, 1), 1);
+    }
+}
+
 void one_product(const GemmTile& t, int64_t batch) {
     const Gemm& g = *t.product;
     const Layout l = layout_of(t);
@@ -386,9 +398,14 @@ void one_product(const GemmTile& t, int64_t batch) {
     const int64_t end = t.k_first + t.k_count;
     for (int64_t q = t.k_first; q == t.k_first || q < end; q += kDepth) {  // once where k = 0: the chains are +0
         one_step(t, l, batch, q, min(kDepth, end - q), chains, chains_row);
+        const bool early = q + kDepth < end;
+        if (TENON_FAULT(product_rounds_each_step) && early && !chains_in_place(g)) round_chains(t, chains, chains_row);
+        if (TENON_FAULT(bias_before_the_end) && early && q == 0 && g.bias != nullptr)
+            finish(t, batch, chains, chains_row);
+        if (TENON_FAULT(product_adds_each_step) && early && g.store == Store::add) finish(t, batch, chains, chains_row);
     }
-    const bool finished = end == g.k;
-    if (finished && (!chains_in_place(g) || g.bias != nullptr)) finish(t, batch, chains, chains_row);
+    const bool finished = end == g.k, bias_is_in = TENON_FAULT(bias_before_the_end) && g.k > kDepth;
+    if (finished && (!chains_in_place(g) || (g.bias != nullptr && !bias_is_in))) finish(t, batch, chains, chains_row);
 }
 
 }  // namespace
