@@ -18,15 +18,33 @@
           "cpu", "Reductions.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
     FAULT(sum_blocks_in_line, "Sums: blocks meet as a binary counter does. They are added one after the other", \
           "cpu", "Reductions.SumAddsInTheDocumentedOrder") \
+    FAULT(extremes_skip_nan, "max, min: NaN if any is. A comparison passes it over", \
+          "cpu", "Reductions.ZerosAndNaNsOfExtremesAreStated") \
+    FAULT(extremes_keep_first_zero, "max, min: +0 is above -0. The first of two zeros stays", \
+          "cpu", "Reductions.ZerosAndNaNsOfExtremesAreStated") \
     FAULT(scatter_descends, "Scatter sums: ascending source order. The rows of an index are added last first", \
           "cpu", "Indexing.EmbeddingBackwardAddsInAscendingOrderOnAnyThreadCount") \
     FAULT(exp_by_another_formula, "Functions: one polynomial on every set. On AVX2 softmax takes exp(x) as exp(x/2) squared", \
           "cpu", "Softmax.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
     FAULT(softmax_divides, "Formulas: softmax multiplies by 1/sum. It divides by the sum", \
           "cpu", "Softmax.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(norm_root_of_reciprocal, "Formulas: a norm takes 1/sqrt(x). It takes sqrt(1/x)", \
+          "cpu", "Norms.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(norm_weight_first, "Formulas: rms_norm is (x r) w. It is x (r w)", \
+          "cpu", "Norms.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(variance_in_one_pass, "Formulas: variance takes two passes. It is the mean of squares less the square of the mean", \
+          "cpu", "Norms.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
+    FAULT(rope_contracted, "Formulas: rope rounds both products. One of them is within an fma", \
+          "cpu", "Rotary.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
     FAULT(update_contracted, "Rounding: fma only in products, attention and functions. AdamW's first moment is an fma", \
           "cpu", "Optimizer.AdamWHasTheReferencesBitsOnEverySetAndThreadCount") \
+    FAULT(adamw_scalars_in_f32, "AdamW: scalars in f64, rounded once. 1 - beta2 is taken in f32", \
+          "cpu", "Optimizer.AdamWsScalarsAreMadeInF64AndRoundOnce") \
     FAULT(bf16_truncates, "Formats: f32 to bf16 rounds to nearest even. The low half is cut off", \
+          "cpu", "Elementwise.CastsRoundToNearestEvenAndCutTowardZero") \
+    FAULT(bf16_converted_by_cut, "Formats: the same rounding outside the tiles' casts. There the low half is cut off", \
+          "cpu", "LinearCrossEntropy.SixteenBitGradientsRoundOnce") \
+    FAULT(f16_truncates, "Formats: f32 to f16 rounds to nearest even. It rounds toward 0", \
           "cpu", "Elementwise.CastsRoundToNearestEvenAndCutTowardZero") \
     FAULT(rope_through_libm, "Functions: nothing of libm's reaches an f32 number. The tables' cosines are libm's", \
           "cpu", "Rotary.TablesHaveTheHostFunctionsBitsAtAnyPosition") \
