@@ -92,6 +92,20 @@
           "core", "Passes.*") \
     FAULT(start_by_ordinal, "Randomness: a parameter starts from its full name. It starts from its turn", \
           "nn", "Initializer.*") \
+    FAULT(uniform_rounds, "Randomness: uniform takes a word's top 24 bits. It rounds its top 31", \
+          "cpu", "RandomOps.AnElementDependsOnItsIndexAlone") \
+    FAULT(normal_takes_log_of_zero, "Randomness: normal takes u in (0, 1]. It takes it in [0, 1)", \
+          "cpu", "RandomOps.EveryInstructionSetGivesTheReferencesBits") \
+    FAULT(randint_by_modulo, "Randomness: randint is the high half of word times n. It is the word modulo n", \
+          "cpu", "RandomOps.IntegersFollowTheFormulaAndStayInRange") \
+    FAULT(dropout_threshold_cut, "Randomness: dropout's threshold is p 2^32 rounded. It is cut off", \
+          "core", "Streams.DropoutThresholdIsRounded") \
+    FAULT(dropout_drops_the_threshold, "Randomness: a word at the threshold is kept. It is dropped", \
+          "cpu", "RandomOps.AWordAtTheThresholdIsKept") \
+    FAULT(dropout_in_memory_order, "Randomness: an index counts elements in logical order. It counts them as they lie in memory", \
+          "cpu", "RandomOps.DropoutCountsElementsInLogicalOrder") \
+    FAULT(sampling_by_turn, "Randomness: sampling is keyed by seed and position. It takes the process's next ordinal", \
+          "serve", "Sampling.TheSeedAndThePositionDecideAlone") \
     FAULT(node_replayed, "Autograd: a node's gradient counts once. A leaf's comes twice", \
           "autograd", "FixedOrder.*") \
     FAULT(nodes_earliest_first, "Autograd: the latest node is visited first. The earliest that was reached is", \
