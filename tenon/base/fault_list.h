@@ -84,6 +84,12 @@
           "cpu", "Digest.SumsAreTheDefinitionsInPython") \
     FAULT(digest_of_raw_nan, "Digests: NaN is canonical. Its payload counts", \
           "cpu", "Digest.NaNsCountAsOneAndZerosDiffer") \
+    FAULT(digest_after_clipping, "Digests: gradients count before clipping. They count after it", \
+          "train", "Trainer.TheGradientsDigestIsOfGradientsBeforeClipping") \
+    FAULT(tied_counts_twice, "Digests: a tied parameter counts once, under its first name. It counts under each", \
+          "nn", "Module.*") \
+    FAULT(record_0_is_empty, "Digests: record 0 holds the initial parameters. It holds none", \
+          "cli", "Training.test_record_0_is_the_start") \
     FAULT(dropout_unkeyed, "Randomness: inside a pass a draw is keyed. It takes the process's next ordinal", \
           "cpu", "RandomOps.InsideAPassDrawsRepeatOutsideTheyAdvance") \
     FAULT(draw_ignores_leaf, "Randomness: the leaf is part of a draw's counter. Every leaf draws the same", \
@@ -112,15 +118,29 @@
           "autograd", "FixedOrder.*") \
     FAULT(norm_by_registration, "Clipping: squares meet in order of names. They meet in order of registration", \
           "optim", "Clip.*") \
+    FAULT(clip_without_epsilon, "Clipping: the factor is max / (norm + 1e-6). It is max / norm", \
+          "optim", "Clip.*") \
     FAULT(decay_everywhere, "AdamW: norms and biases do not decay. They do", \
           "optim", "AdamW.*") \
+    FAULT(schedule_in_f32, "Schedules: a rate is an f64. Its last product rounds to f32", \
+          "optim", "Schedule.*") \
+    FAULT(schedule_through_libm, "Schedules: the cosine is ours. It is libm's", \
+          "optim", "Schedule.*") \
     FAULT(order_by_prefetch, "Data: sample i is a function of seed and i. It depends on how far a worker reads ahead", \
           "data", "Loader.GivesWhatDirectReadsGiveAtAnyPrefetchAndSeek") \
     FAULT(place_forgotten, "Data: a loader continues at its place. After a seek it starts over", \
           "data", "Loader.ResumesFromItsPlaceAlone") \
     FAULT(leaves_by_arrival, "Leaves: a fixed tree over the leaf index. Leaves take their places as they arrive", \
           "train", "LeafTree.AnyOrderOfArrivalGivesTheFixedTree") \
+    FAULT(leaf_divides_by_its_own, "Leaves: the divisor is the global batch's valid tokens. It is the leaf's", \
+          "train", "Trainer.EveryLeafDividesByTheGlobalBatchsValidTokens") \
+    FAULT(leaves_above_512, "Leaves: by default a leaf has at least 512 tokens. It has more", \
+          "train", "DefaultLeaves.*") \
+    FAULT(tier_ignored, "Tiers: a provider below the run's tier is passed over. It runs", \
+          "ops", "Dispatch.AProviderBelowTheTierIsPassedOver") \
     FAULT(moments_lost, "Resume: the optimizer's state comes back. Its moments start from 0", \
+          "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
+    FAULT(moments_not_saved, "Checkpoints: the optimizer's state is saved. Zeros are", \
           "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
     FAULT(digests_not_cut, "Resume: digests.bin is cut back to the checkpoint. What came after it stays", \
           "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
@@ -128,6 +148,8 @@
           "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
     FAULT(commit_left_out, "Checkpoints: COMMIT says that all is written. It is not written", \
           "cli", "Resumption.test_what_the_last_checkpoints_lack_is_computed_again") \
+    FAULT(commit_comes_first, "Checkpoints: COMMIT is written last. It comes before the manifest", \
+          "io", "Checkpoint.WhereverItsWritingStopsThereIsAWholeOneOrNone") \
     FAULT(checkpoint_unchecked, "Checkpoints: every tensor has its SHA-256. A flipped byte is not seen", \
           "cli", "Resumption.test_a_damaged_checkpoint_is_left_for_the_one_before")
 // clang-format on

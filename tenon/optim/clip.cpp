@@ -23,7 +23,7 @@ double global_norm(std::vector<std::pair<std::string, Tensor>> named_grads) {
 }
 
 double clip_factor(double norm, double most) {
-    return most > 0 ? std::min(1.0, most / (norm + 1e-6)) : 1.0;
+    return most > 0 ? std::min(1.0, most / (norm + (TENON_FAULT(clip_without_epsilon) ? 0 : 1e-6))) : 1.0;
 }
 
 }  // namespace tenon::optim
