@@ -12,12 +12,16 @@
           "cpu", "Gemm.AChainIsFinishedOnceAfterAllStepsOfK") \
     FAULT(bias_before_the_end, "Products: an epilogue acts on the finished chain. The bias comes after the first step of k", \
           "cpu", "Gemm.AChainIsFinishedOnceAfterAllStepsOfK") \
+    FAULT(bias_after_rounding, "Products: a bias comes before the rounding to 16 bits. It comes after it", \
+          "cpu", "Matmul.LinearIsTheProductThenTheBias") \
     FAULT(sum_lanes_by_width, "Sums: sixteen lanes on every set. Rows are summed in the eight lanes of an AVX2 register", \
           "cpu", "Reductions.SumAddsInTheDocumentedOrder") \
     FAULT(sum_in_memory_order, "Sums: the order is the logical index. Strided elements are added as they lie in memory", \
           "cpu", "Reductions.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
     FAULT(sum_blocks_in_line, "Sums: blocks meet as a binary counter does. They are added one after the other", \
           "cpu", "Reductions.SumAddsInTheDocumentedOrder") \
+    FAULT(mean_by_reciprocal, "Sums: a mean is the sum over n. It is the sum times 1/n", \
+          "cpu", "Reductions.EverySetThreadCountAndLayoutGivesTheReferencesBits") \
     FAULT(extremes_skip_nan, "max, min: NaN if any is. A comparison passes it over", \
           "cpu", "Reductions.ZerosAndNaNsOfExtremesAreStated") \
     FAULT(extremes_keep_first_zero, "max, min: +0 is above -0. The first of two zeros stays", \
@@ -40,6 +44,8 @@
           "cpu", "Optimizer.AdamWHasTheReferencesBitsOnEverySetAndThreadCount") \
     FAULT(adamw_scalars_in_f32, "AdamW: scalars in f64, rounded once. 1 - beta2 is taken in f32", \
           "cpu", "Optimizer.AdamWsScalarsAreMadeInF64AndRoundOnce") \
+    FAULT(adamw_root_of_quotient, "AdamW: it takes sqrt(v) / sqrt(c2). It takes sqrt(v / c2)", \
+          "cpu", "Optimizer.AdamWHasTheReferencesBitsOnEverySetAndThreadCount") \
     FAULT(bf16_truncates, "Formats: f32 to bf16 rounds to nearest even. The low half is cut off", \
           "cpu", "Elementwise.CastsRoundToNearestEvenAndCutTowardZero") \
     FAULT(bf16_converted_by_cut, "Formats: the same rounding outside the tiles' casts. There the low half is cut off", \
@@ -52,9 +58,15 @@
           "cpu", "FloatEnvironmentTest.*") \
     FAULT(attention_running_maximum, "Attention: each chunk from nothing. A chunk's maximum starts from the last one's", \
           "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_length_in_line, "Attention: l is summed in lanes by position mod 16. It is summed in line", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
     FAULT(attention_fold_keeps_maximum, "Attention: a fold's maximum is the greater one. It stays the first chunk's", \
           "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
     FAULT(attention_fold_rounds, "Attention: a fold takes l by fma. The product rounds on its own", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_fold_rounds_values, "Attention: a fold takes a by fma. The product rounds on its own", \
+          "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
+    FAULT(attention_divides, "Attention: out is a times 1/l. It is a over l", \
           "cpu", "Attention.TilesHaveTheBitsOfThePlainLoops") \
     FAULT(attention_chunks_by_rows, "Attention: chunks of 128 keys. Few queries, as in decoding, take chunks of 64", \
           "cpu", "KvCache.PrefillChunksAndSingleTokensAreTheWholeSequence") \
@@ -117,6 +129,8 @@
     FAULT(nodes_earliest_first, "Autograd: the latest node is visited first. The earliest that was reached is", \
           "autograd", "FixedOrder.*") \
     FAULT(norm_by_registration, "Clipping: squares meet in order of names. They meet in order of registration", \
+          "optim", "Clip.*") \
+    FAULT(norm_chain_in_f32, "Clipping: the norm's chain is in f64. It is in f32", \
           "optim", "Clip.*") \
     FAULT(clip_without_epsilon, "Clipping: the factor is max / (norm + 1e-6). It is max / norm", \
           "optim", "Clip.*") \

@@ -18,6 +18,7 @@ double global_norm(std::vector<std::pair<std::string, Tensor>> named_grads) {
     for (const auto& [name, grad] : named_grads) {
         const Tensor squares = ops::sum_of_squares(grad);
         if (squares.device() != Device::meta) sum += ops::item(squares);
+        if (TENON_FAULT(norm_chain_in_f32)) sum = static_cast<float>(sum);
     }
     return std::sqrt(sum);
 }

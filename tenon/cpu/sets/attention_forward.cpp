@@ -60,7 +60,7 @@ TENON_INLINE void weights(float* s, int64_t n, Vec scale, float* m, float* l) {
     *l = tree_sum(sum);
 }
 
-// For a planted fault.
+// For planted faults.
 float plain_sum(const float* x, int64_t n) {
     float sum = 0;
     for (int64_t i = 0; i < n; ++i) sum += x[i];
@@ -73,6 +73,7 @@ void weights_of_rows(const AttentionForward& f, const Chunk& c, float* s, RowSta
         if (n == 0) continue;
         float* first = s + row * kScoreRow + c.shift;
         weights(first, n, broadcast(f.scale), &state.m[row], &state.l[row]);
+        if (TENON_FAULT(attention_length_in_line)) state.l[row] = plain_sum(first, n);
         if (f.dropout.threshold == 0) continue;
         DropoutRow words;
         words.draw(f.dropout, row, c.first, n);
@@ -140,7 +141,8 @@ void fold(const AttentionForward& f, const Chunk& c, RowState& total, const RowS
         total.l[row] = first_lane(TENON_FAULT(attention_fold_rounds) ? add(mul(l, a), part_l) : fma(l, a, part_l));
         for (int64_t d = 0; d < width; d += kLanes) {
             float* x = sum + row * width + d;
-            store(x, fma(load(x), a, mul(load(part + row * width + d), b)));
+            const Vec now = mul(load(part + row * width + d), b);
+            store(x, TENON_FAULT(attention_fold_rounds_values) ? add(mul(load(x), a), now) : fma(load(x), a, now));
         }
     }
 }
@@ -159,7 +161,9 @@ void finish(const AttentionForward& f, const RowState& total, const float* sum) 
             const bool blind = seen_of(f.visible, row, 0, f.visible.keys) == 0;
             const Vec inverse = div(broadcast(1.0f), broadcast(total.l[row]));
             over_vectors(f.head_dim, [&](int64_t d, int lanes) {
-                const Vec x = blind ? zero() : mul(load(sum + row * width + d), inverse);
+                Vec x = blind ? zero() : mul(load(sum + row * width + d), inverse);
+                if (TENON_FAULT(attention_divides) && !blind)
+                    x = div(load(sum + row * width + d), broadcast(total.l[row]));
                 store_lanes<E>(out + row * f.out_row + d, x, lanes);
             });
             if (blind) f.lse[row] = -__builtin_inff();

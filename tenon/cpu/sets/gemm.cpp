@@ -4,9 +4,9 @@
 // a tile of f32 where C cannot hold one (16-bit C, and Store::add, which needs the finished chain).
 // Cache use: a panel of B stays in L1 while the slivers of A stream from L2.
 
-#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/gemm_tile.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/micro_kernel.h"
 
 namespace tenon::cpu::TENON_CPU_SET {
@@ -191,6 +191,13 @@ const void* element(const void* base, Element type, int64_t offset) {
     return static_cast<const char*>(base) + offset * bytes;
 }
 
+// For planted faults: what storing and loading leaves of the first n lanes.
+Vec through_bf16(Vec v, int n) {
+    uint16_t rounded[kLanes];
+    store_bf16_partial(rounded, v, n);
+    return load_bf16_partial(rounded, n);
+}
+
 // What is left to do once the chains in `from` are finished: into C by the store, the bias and the type.
 void finish(const GemmTile& t, int64_t batch, const float* from, int64_t from_row) {
     const Gemm& g = *t.product;
@@ -199,6 +206,7 @@ void finish(const GemmTile& t, int64_t batch, const float* from, int64_t from_ro
         for (int64_t j = 0; j < t.columns; j += kLanes) {
             const int n = static_cast<int>(min(kLanes, t.columns - j));
             Vec sum = load_partial(from + i * from_row + j, n);
+            if (TENON_FAULT(bias_after_rounding) && g.c_type == Element::bf16) sum = through_bf16(sum, n);
             if (g.bias != nullptr) sum = add(sum, load_partial(g.bias + t.column + j, n));
             const int64_t at = first + i * g.c_row + j;
             if (g.c_type == Element::f32) {
@@ -380,9 +388,7 @@ void one_step(const GemmTile& t, const Layout& l, int64_t batch, int64_t q, int6
 void round_chains(const GemmTile& t, float* chains, int64_t chains_row) {
     for (int64_t i = 0; i < t.rows * t.columns; ++i) {
         float* chain = chains + i / t.columns * chains_row + i % t.columns;
-        uint16_t rounded;
-        store_bf16_partial(&rounded, load_partial(chain, 1), 1);
-        store_partial(chain, load_bf16_partial(&rounded, 1), 1);
+        store_partial(chain, through_bf16(load_partial(chain, 1), 1), 1);
     }
 }
 
