@@ -63,7 +63,7 @@ uint64_t dropout_threshold(double p) {
     if (!(p >= 0 && p <= 1)) {
         throw Error(Code::usage, "dropout", "p is " + std::to_string(p) + "; a probability lies in [0, 1]");
     }
-    return static_cast<uint64_t>(std::floor(p * 0x1p32 + 0.5));
+    return static_cast<uint64_t>(std::floor(p * 0x1p32 + (TENON_FAULT(dropout_threshold_cut) ? 0 : 0.5)));
 }
 
 Pass::Pass(uint64_t seed, uint32_t step, uint32_t leaf) {

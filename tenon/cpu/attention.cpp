@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/cpu/access.h"
 #include "tenon/cpu/fill.h"
 #include "tenon/cpu/instruction_set.h"
@@ -166,7 +167,7 @@ void forward_tiles(const AttentionCall& call, const Tensor& q, KeyPanels k, cons
         f.lse = lse + first;
         f.scale = static_cast<float>(call.scale);
         f.dropout = weight_dropout(call);
-        f.dropout.first = first * s.keys + d.first_key;
+        f.dropout.first = first * s.keys + (TENON_FAULT(attention_dropout_by_document) ? 0 : d.first_key);
         TENON_SELECT(attention_forward_block)(f);
     });
 }

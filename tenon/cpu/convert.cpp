@@ -1,8 +1,10 @@
 #include "tenon/cpu/convert.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/half.h"
 
 namespace tenon::cpu {
@@ -81,8 +83,10 @@ void store_wide(const Wide* wide, void* to, DType dtype, int64_t start, int64_t 
             return store_as<Wide, uint16_t>(wide, to, start, stride, count,
                                             [=](Wide x) { return float_to_f16(as_float(x)); });
         case DType::bf16:
-            return store_as<Wide, uint16_t>(wide, to, start, stride, count,
-                                            [=](Wide x) { return float_to_bf16(as_float(x)); });
+            return store_as<Wide, uint16_t>(wide, to, start, stride, count, [=](Wide x) {
+                if (!TENON_FAULT(bf16_converted_by_cut)) return float_to_bf16(as_float(x));
+                return static_cast<uint16_t>(std::bit_cast<uint32_t>(as_float(x)) >> 16);
+            });
         case DType::i64:
             return store_as<Wide, int64_t>(wide, to, start, stride, count, [](Wide x) { return to_integer(x); });
         case DType::i32:

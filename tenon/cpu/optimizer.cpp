@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/numbers.h"
 #include "tenon/cpu/sets/optimizer.h"
@@ -29,7 +30,7 @@ AdamWScalars<Real> scalars_of(const AdamW& s) {
             static_cast<Real>(1.0 - s.lr * s.weight_decay),
             static_cast<Real>(1.0 - s.beta1),
             static_cast<Real>(s.beta2),
-            static_cast<Real>(1.0 - s.beta2),
+            TENON_FAULT(adamw_scalars_in_f32) ? Real(1) - static_cast<Real>(s.beta2) : static_cast<Real>(1.0 - s.beta2),
             static_cast<Real>(s.lr / correction1),
             static_cast<Real>(__builtin_sqrt(correction2)),
             static_cast<Real>(s.eps)};

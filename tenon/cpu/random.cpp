@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/convert.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/numbers.h"
@@ -99,7 +100,9 @@ void fill_integers(const Draw& draw, int64_t low, int64_t n, void* to, DType dty
         int64_t values[tile];
         TENON_SELECT(random_words)(stream_of(draw), first, length, words);
         for (int64_t i = 0; i < length; ++i) {
-            values[i] = low + static_cast<int64_t>(uint64_t{words[i]} * static_cast<uint64_t>(n) >> 32);
+            const auto range = static_cast<uint64_t>(n);
+            values[i] = low + static_cast<int64_t>(TENON_FAULT(randint_by_modulo) ? words[i] % range
+                                                                                  : uint64_t{words[i]} * range >> 32);
         }
         convert_row(values, DType::i64, 1, static_cast<char*>(to) + first * size_of(dtype), dtype, 1, length);
     });

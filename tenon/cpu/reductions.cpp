@@ -217,7 +217,7 @@ bool has_vector_kernels(DType dtype) {
 
 void store_floats(const float* values, int64_t count, Tensor& out, int64_t first, float divisor) {
     for (int64_t i = 0; i < count; ++i) {
-        const float value = values[i] / divisor;
+        const float value = TENON_FAULT(mean_by_reciprocal) ? values[i] * (1 / divisor) : values[i] / divisor;
         if (out.dtype() == DType::f32) {
             data<float>(out)[first + i] = value;
         } else {

@@ -1,4 +1,5 @@
 // Kernels of ops/random.cpp.
+#include "tenon/base/fault.h"
 #include "tenon/cpu/access.h"
 #include "tenon/cpu/copy.h"
 #include "tenon/cpu/random.h"
@@ -36,6 +37,12 @@ template <auto drop>
 void dropout_kernel(const Call& call, std::span<Tensor> outputs) {
     const Tensor& out = outputs[0];
     Tensor x = call.input(0);
+    if (TENON_FAULT(dropout_in_memory_order) && !x.is_contiguous()) {
+        const Tensor as_it_lies({x.numel()}, x.dtype(), Device::cpu);
+        drop(draw_of(call, 0), call.real(0), data(x), data(as_it_lies), x.dtype(), x.numel());
+        copy_elements(Tensor(as_it_lies, x.shape(), x.strides(), 0), out);
+        return;
+    }
     if (!x.is_contiguous()) {
         copy_elements(x, out);
         x = out;

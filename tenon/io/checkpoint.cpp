@@ -115,7 +115,7 @@ void write_checkpoint(const std::string& folder, const CheckpointContent& conten
         if (is_committed(final_path)) broken(final_path, "exists already");
         base::remove_tree(final_path);
     }
-    const std::string path = unfinished_path(folder, content.step);
+    const std::string path = TENON_FAULT(commit_comes_first) ? final_path : unfinished_path(folder, content.step);
     base::remove_tree(path);
     base::make_directory(path);
     Json files = Json::object();
@@ -129,6 +129,9 @@ void write_checkpoint(const std::string& folder, const CheckpointContent& conten
                                         {"state", content.state},
                                         {"lengths", content.lengths}});
     const std::string text = manifest.pretty() + "\n";
+    if (TENON_FAULT(commit_comes_first)) {
+        base::write_file_atomically(base::join_path(path, "COMMIT"), base::sha256_hex(text) + "\n");
+    }
     base::write_file_atomically(base::join_path(path, "manifest.json"), text);
     base::sync_directory(path);
     base::rename_path(path, final_path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/fault.h"
 #include "tenon/ops/dispatch.h"
 
 namespace tenon::nn {
@@ -16,7 +17,7 @@ void Module::collect(const std::string& prefix, std::vector<NamedParameter>& int
     for (const Slot& slot : slots_) {
         const bool is_tied = std::any_of(into.begin(), into.end(),
                                          [&](const NamedParameter& seen) { return seen.tensor.same_as(*slot.tensor); });
-        if (is_tied) continue;
+        if (is_tied && !TENON_FAULT(tied_counts_twice)) continue;
         into.push_back({prefix + slot.name, *slot.tensor, slot.initializer, slot.tensor->rank() >= 2});
     }
     for (const Module* child : children_) child->collect(prefix + child->name_ + ".", into);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/base/nearest.h"
 #include "tenon/ops/elementwise_rule.h"
 #include "tenon/ops/table.h"
@@ -63,7 +64,7 @@ Provider& choose_provider(const Call& call, Device device) {
     std::string reasons;
     for (Provider& provider : providers) {
         if (forced != nullptr && forced->provider != provider.name) continue;
-        if (provider.tier < tier_floor) {
+        if (provider.tier < tier_floor && !TENON_FAULT(tier_ignored)) {
             reasons += std::string(" ") + provider.name + " (tier " + std::string(name_of(provider.tier)) + ")";
             continue;
         }

@@ -18,12 +18,13 @@ double global_norm(std::vector<std::pair<std::string, Tensor>> named_grads) {
     for (const auto& [name, grad] : named_grads) {
         const Tensor squares = ops::sum_of_squares(grad);
         if (squares.device() != Device::meta) sum += ops::item(squares);
+        if (TENON_FAULT(norm_chain_in_f32)) sum = static_cast<float>(sum);
     }
     return std::sqrt(sum);
 }
 
 double clip_factor(double norm, double most) {
-    return most > 0 ? std::min(1.0, most / (norm + 1e-6)) : 1.0;
+    return most > 0 ? std::min(1.0, most / (norm + (TENON_FAULT(clip_without_epsilon) ? 0 : 1e-6))) : 1.0;
 }
 
 }  // namespace tenon::optim

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/core/random.h"
 #include "tenon/scalar/host.h"
 
@@ -61,7 +62,8 @@ int64_t sample_token(std::span<const float> logits, const SamplingOptions& optio
     while (end < weights.size() && kept < options.top_p * total) kept += weights[end++];
 
     const Draw draw{stream_key(options.seed, "sampling"), 0, 0};
-    double left = static_cast<double>(uniform_from(random_word(draw, position))) * kept;
+    const int64_t index = TENON_FAULT(sampling_by_turn) ? int64_t{next_draw("sampling").step} : position;
+    double left = static_cast<double>(uniform_from(random_word(draw, index))) * kept;
     for (size_t i = 0; i < end; ++i) {
         left -= weights[i];
         if (left < 0) return ids[i];

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/base/files.h"
 #include "tenon/models/registry.h"
 
@@ -312,7 +313,8 @@ ConfigSection recorded_model_config(const Json& values, const std::string& where
 
 int64_t default_leaves(int64_t sequences, int64_t length) {
     int64_t leaves = 1;
-    while (sequences % (2 * leaves) == 0 && sequences / (2 * leaves) * length >= 512) leaves *= 2;
+    const int64_t least = TENON_FAULT(leaves_above_512) ? 513 : 512;
+    while (sequences % (2 * leaves) == 0 && sequences / (2 * leaves) * length >= least) leaves *= 2;
     return leaves;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fault.h"
 #include "tenon/base/files.h"
 #include "tenon/base/log.h"
 #include "tenon/base/number.h"
@@ -16,6 +17,7 @@
 #include "tenon/io/checkpoint.h"
 #include "tenon/models/registry.h"
 #include "tenon/ops/dispatch.h"
+#include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/run/environment.h"
 #include "tenon/run/event_log.h"
@@ -123,7 +125,8 @@ public:
         open_logs(0, 0);
         started_ = base::utc_now();
         write_record("running");
-        ledger_->append({0, std::numeric_limits<float>::quiet_NaN(), {}, trainer_.parameter_digest()});
+        const run::Digest start = TENON_FAULT(record_0_is_empty) ? run::Digest{} : trainer_.parameter_digest();
+        ledger_->append({0, std::numeric_limits<float>::quiet_NaN(), {}, start});
     }
 
     // From the newest good checkpoint, or from the start where there is none.
@@ -261,6 +264,9 @@ private:
         content.step = trainer_.steps_done();
         content.model = trainer_.model_tensors();
         content.optimizer = trainer_.optimizer_tensors();
+        if (TENON_FAULT(moments_not_saved)) {
+            for (auto& [name, tensor] : content.optimizer) tensor = ops::zeros(tensor.shape());
+        }
         content.state = Json::object({{"loader_place", loader_.place()},
                                       {"data", source_->digest()},
                                       {"generator_seed", static_cast<int64_t>(generator.seed)},

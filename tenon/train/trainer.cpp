@@ -71,7 +71,8 @@ std::vector<Tensor> Trainer::run_leaf(const data::Batch& batch, int64_t leaf, St
     const Pass pass(options_.seed, static_cast<uint32_t>(steps_done()), static_cast<uint32_t>(leaf));
 
     auto start = Clock::now();
-    Tensor loss = loss_(inputs, targets, static_cast<double>(batch.valid_targets));
+    const int64_t sharers = TENON_FAULT(leaf_divides_by_its_own) ? options_.leaves : 1;
+    Tensor loss = loss_(inputs, targets, static_cast<double>(batch.valid_targets / sharers));
     seconds.forward += seconds_since(start);
     start = Clock::now();
     autograd::backward(loss);
@@ -115,7 +116,14 @@ StepReport Trainer::step(const data::Batch& batch) {
     }
     report.grad_norm = optim::global_norm(std::move(named_grads));
     report.rate = options_.schedule.rate(steps_done());
-    optimizer_.step(grads, report.rate, optim::clip_factor(report.grad_norm, options_.clip_norm));
+    const double factor = optim::clip_factor(report.grad_norm, options_.clip_norm);
+    if (TENON_FAULT(digest_after_clipping)) {
+        report.gradients = {};
+        for (size_t i = 0; i < grads.size(); ++i) {
+            add_digest(report.gradients, parameters_[i].name, ops::mul(grads[i], ops::number(factor)));
+        }
+    }
+    optimizer_.step(grads, report.rate, factor);
     report.parameters = parameter_digest();
     report.seconds.optimizer = seconds_since(start);
     report.step = steps_done();

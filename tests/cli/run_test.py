@@ -63,6 +63,14 @@ class Training(CliTest):
         self.assertEqual(len(seen), 24)
         self.assertEqual(len(set(seen)), 24)
 
+    def test_record_0_is_the_start(self):
+        """At a rate of 0 the parameters stay what record 0 says that they are."""
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2", "--set", "optim.learning_rate=0")
+        records = [line.split("\t") for line in self.digests("a").splitlines()]
+        self.assertEqual([record[0] for record in records], ["0", "1", "2"])
+        self.assertEqual({record[3] for record in records}, {records[2][3]})
+        self.assertNotEqual(records[0][3].strip("0"), "")
+
     def test_generation_is_keyed_by_its_seed(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=3")
         one = self.succeed("generate", "a", "--prompt", "abc", "--tokens", "50", "--seed", "1")

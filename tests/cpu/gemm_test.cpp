@@ -176,6 +176,17 @@ TEST(Gemm, StepsOfKContinueTheChains) {
     }
 }
 
+// Rounding to 16 bits, adding to C and the bias belong to the whole chain, not to a step of k.
+TEST(Gemm, AChainIsFinishedOnceAfterAllStepsOfK) {
+    constexpr Layout kRows = Layout::rows;
+    constexpr Element kF32 = Element::f32, kBf16 = Element::bf16;
+    for (int64_t m : {1, 20}) {
+        expect_reference_bits({1, m, 37, 800, kRows, kRows, kBf16, kBf16, kBf16});
+        expect_reference_bits({1, m, 37, 800, kRows, kRows, kF32, kF32, kF32, Store::add});
+        expect_reference_bits({1, m, 37, 800, kRows, kRows, kF32, kF32, kF32, Store::overwrite, true});
+    }
+}
+
 TEST(Gemm, LargeProductsWhoseTilesShareBEqualThePlainLoops) {
     expect_reference_bits({1, 203, 651, 331});
     expect_reference_bits({1, 331, 401, 411, Layout::turned, Layout::rows});

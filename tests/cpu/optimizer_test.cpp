@@ -101,6 +101,28 @@ TEST_F(Optimizer, AdamWFollowsThePublishedRule) {
     }
 }
 
+// What is made of the settings: f64, then one rounding each. The elements are so simple that each scalar shows.
+TEST_F(Optimizer, AdamWsScalarsAreMadeInF64AndRoundOnce) {
+    const double lr = 3e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
+    double power1 = 1, power2 = 1;
+    for (int64_t t = 1; t <= 5; ++t) {
+        power1 *= beta1, power2 *= beta2;
+        const auto m = static_cast<float>(1 - beta1), v = static_cast<float>(1 - beta2);
+        const float root = std::sqrt(v) / static_cast<float>(std::sqrt(1 - power2)) + static_cast<float>(eps);
+        const float move = static_cast<float>(lr / (1 - power1)) * (m / root);
+        const std::vector<float> expected = {static_cast<float>(1 - lr * weight_decay) - move, m, v};
+        for (const char* provider : {"lanes", "reference"}) {
+            const ForceProvider forced("adamw", provider);
+            expect_same_everywhere(expected, [&] {
+                const State one{ops::ones({1}), ops::ones({1}), ops::zeros({1}), ops::zeros({1})};
+                ops::adamw(one.p, one.g, one.m, one.v, lr, beta1, beta2, eps, weight_decay, t, 1);
+                return std::vector<float>{to_vector<float>(one.p)[0], to_vector<float>(one.m)[0],
+                                          to_vector<float>(one.v)[0]};
+            });
+        }
+    }
+}
+
 TEST_F(Optimizer, AdamWTakesViewsAndDoubles) {
     const Tensor whole = ops::zeros({4, 3}, DType::f64);
     const Tensor p = ops::transpose(whole);

@@ -113,6 +113,18 @@ TEST_F(RandomOps, DropoutKeepsTheExpectedShareAndScale) {
     EXPECT_EQ(to_vector<float>(ops::dropout_keyed(x, 0.0, key, 0, 0)), to_vector<float>(x));
 }
 
+TEST_F(RandomOps, AWordAtTheThresholdIsKept) {
+    const Tensor x = ops::ones({300});
+    on_every_set([&] {
+        for (const size_t at : {size_t{0}, size_t{5}, size_t{260}}) {
+            const uint32_t word = random_word({static_cast<uint64_t>(key), 1, 1}, static_cast<int64_t>(at));
+            // p 2^32 is the word itself, and the one above it.
+            EXPECT_NE(to_vector<float>(ops::dropout_keyed(x, word * 0x1p-32, key, 1, 1))[at], 0);
+            EXPECT_EQ(to_vector<float>(ops::dropout_keyed(x, (word + 1.0) * 0x1p-32, key, 1, 1))[at], 0);
+        }
+    });
+}
+
 TEST_F(RandomOps, DropoutCountsElementsInLogicalOrder) {
     const Tensor x = ops::randn_keyed({30, 50}, 0, 1, 9, 0, 0);
     const Tensor view = ops::transpose(x);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tenon/cpu/access.h"
 #include "tenon/cpu/float_environment.h"
 #include "tenon/cpu/register.h"
 #include "tenon/ops/functions.h"
@@ -91,6 +92,19 @@ TEST_F(Dispatch, AForcedProviderThatCannotTakeTheCallSaysWhy) {
     const ForceProvider forced("sum_of_squares", "lanes");
     EXPECT_EQ(message_of([] { sum_of_squares(ones({5}, DType::f64)); }),
               "[sum_of_squares] no kernel on cpu takes (f64[5]); refused by: lanes (dtype)");
+}
+
+TEST_F(Dispatch, AProviderBelowTheTierIsPassedOver) {
+    auto& providers = lookup("sum_of_squares").providers(Device::cpu).list();
+    providers.emplace_front("guess", Tier::d1, nullptr,
+                            [](const Call&, std::span<Tensor> outputs) { *cpu::data<float>(outputs[0]) = -1; });
+    const Tier before = minimum_tier();
+    for (const auto& [tier, expected] : {std::pair{Tier::d1, -1.0}, {Tier::d2, 5.0}, {Tier::d4, 5.0}}) {
+        set_minimum_tier(tier);
+        EXPECT_EQ(item(sum_of_squares(ones({5}))), expected) << name_of(tier);
+    }
+    set_minimum_tier(before);
+    providers.pop_front();
 }
 
 TEST_F(Dispatch, AWriteToATensorThatRequiresAGradientIsRefusedOutsideNoGrad) {

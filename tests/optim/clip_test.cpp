@@ -40,6 +40,14 @@ TEST(Clip, TheNormIsAChainInOrderOfNames) {
     for (const Named& named : {ascending, turned, rotated}) EXPECT_EQ(optim::global_norm(named), chain(ascending));
 }
 
+TEST(Clip, TheNormsChainIsInF64) {
+    cpu::register_kernels();
+    // In f32 2^24 + 1 is 2^24.
+    Named named = {{"a", ops::full({}, 4096)}};
+    for (const char* name : {"b", "c", "d"}) named.emplace_back(name, ops::ones({}));
+    EXPECT_EQ(optim::global_norm(named), std::sqrt(0x1p24 + 3));
+}
+
 TEST(Clip, TheFactorNeverEnlarges) {
     EXPECT_EQ(optim::clip_factor(0.5, 1), 1);
     EXPECT_EQ(optim::clip_factor(4, 1), 1 / (4 + 1e-6));

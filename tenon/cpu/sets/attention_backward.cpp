@@ -2,6 +2,7 @@
 //     p = exp(s - lse)   ds = p (dp - delta)   dq = ds k   dk = ds^T q   dv = p^T grad
 // Key tiles ascend; in each, query heads, then query tiles. So dq continues one chain over the keys, dk and dv one over
 // (query head, query). The tile of dk and dv, and four tiles of scores, stay in L2.
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/attention_dropout.h"
 #include "tenon/cpu/sets/attention_kernel.h"
 #include "tenon/cpu/sets/elements.h"
@@ -158,6 +159,11 @@ void tile(const AttentionBackward& b, const Tile& t, const Scratch& w) {
     if (b.wants_dq) query_gradients(b, t, w.dp);
 }
 
+// For planted faults: as far from the last step as `at` is from the first.
+int64_t mirrored(int64_t at, int64_t first, int64_t end, int64_t step) {
+    return first + (end - first - 1) / step * step - (at - first);
+}
+
 char* row_of(void* rows, Element type, int64_t offset) {
     return static_cast<char*>(rows) + offset * (type == Element::f32 ? 4 : 2);
 }
@@ -176,13 +182,17 @@ void attention_backward_pass(const AttentionBackward& b) {
             memset(b.dq + head * b.dq_head + row * b.dq_row, 0, sizeof(float) * static_cast<size_t>(width));
         }
     }
-    for (int64_t key = b.first_key; key < b.end_key; key += kAttentionKeys) {
+    for (int64_t at = b.first_key; at < b.end_key; at += kAttentionKeys) {
+        const int64_t key = TENON_FAULT(dq_keys_descend) ? mirrored(at, b.first_key, b.end_key, kAttentionKeys) : at;
         const int64_t count = least(kAttentionKeys, b.end_key - key);
         pack_key_panels({b.k + key * b.k_row, b.k_row, 1, Element::f32}, count, b.head_dim, w.k_panels);
         pack_key_panels({b.v + key * b.v_row, b.v_row, 1, Element::f32}, count, b.head_dim, w.v_panels);
         memset(w.dk, 0, sizeof(float) * static_cast<size_t>(2 * kAttentionKeys * width));
-        for (int64_t head = 0; head < b.group; ++head) {
-            for (int64_t row = 0; row < b.queries; row += kAttentionRows) {
+        for (int64_t turn = 0; turn < b.group; ++turn) {
+            const int64_t head = TENON_FAULT(dk_dv_heads_descend) ? mirrored(turn, 0, b.group, 1) : turn;
+            for (int64_t step = 0; step < b.queries; step += kAttentionRows) {
+                const int64_t row =
+                    TENON_FAULT(dk_dv_queries_descend) ? mirrored(step, 0, b.queries, kAttentionRows) : step;
                 const Tile t{head, row, least(kAttentionRows, b.queries - row), key, count};
                 if (seen_in(b, t, t.rows - 1) > 0) tile(b, t, w);
             }

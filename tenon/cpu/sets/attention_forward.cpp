@@ -60,16 +60,25 @@ TENON_INLINE void weights(float* s, int64_t n, Vec scale, float* m, float* l) {
     *l = tree_sum(sum);
 }
 
+// For planted faults.
+float plain_sum(const float* x, int64_t n) {
+    float sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += x[i];
+    return sum;
+}
+
 void weights_of_rows(const AttentionForward& f, const Chunk& c, float* s, RowState& state) {
     for (int64_t row = 0; row < f.rows; ++row) {
         const int64_t n = seen_of(f.visible, row, c.first, c.count);
         if (n == 0) continue;
         float* first = s + row * kScoreRow + c.shift;
         weights(first, n, broadcast(f.scale), &state.m[row], &state.l[row]);
+        if (TENON_FAULT(attention_length_in_line)) state.l[row] = plain_sum(first, n);
         if (f.dropout.threshold == 0) continue;
         DropoutRow words;
         words.draw(f.dropout, row, c.first, n);
         for (int64_t i = 0; i < n; i += kLanes) store(first + i, words.drop(f.dropout, i, load(first + i)));
+        if (TENON_FAULT(attention_drops_before_sum)) state.l[row] = plain_sum(first, n);
     }
     for (int64_t row = 0; TENON_FAULT(attention_multiplies_masked) && row < f.rows; ++row) {
         for (int64_t i = seen_of(f.visible, row, c.first, c.count); i < c.count; ++i)
@@ -116,7 +125,8 @@ void fold(const AttentionForward& f, const Chunk& c, RowState& total, const RowS
     alignas(64) float alpha[kRowsPadded], beta[kRowsPadded];
     const Vec one = broadcast(1.0f);
     for (int64_t row = 0; row < f.rows; row += kLanes) {
-        const Vec before = load(total.m + row), now = load(chunk.m + row), both = maximum(before, now);
+        const Vec before = load(total.m + row), now = load(chunk.m + row);
+        const Vec both = TENON_FAULT(attention_fold_keeps_maximum) ? before : maximum(before, now);
         const Vec a = select(equal(before, both), one, exp(sub(before, both)));
         const Vec b = select(equal(now, both), one, exp(sub(now, both)));
         store(alpha + row, a);
@@ -125,11 +135,14 @@ void fold(const AttentionForward& f, const Chunk& c, RowState& total, const RowS
     for (int64_t row = 0; row < f.rows; ++row) {
         if (seen_of(f.visible, row, c.first, c.count) == 0) continue;
         const Vec a = broadcast(alpha[row]), b = broadcast(beta[row]);
-        total.m[row] = first_lane(maximum(broadcast(total.m[row]), broadcast(chunk.m[row])));
-        total.l[row] = first_lane(fma(broadcast(total.l[row]), a, mul(broadcast(chunk.l[row]), b)));
+        if (!TENON_FAULT(attention_fold_keeps_maximum))
+            total.m[row] = first_lane(maximum(broadcast(total.m[row]), broadcast(chunk.m[row])));
+        const Vec l = broadcast(total.l[row]), part_l = mul(broadcast(chunk.l[row]), b);
+        total.l[row] = first_lane(TENON_FAULT(attention_fold_rounds) ? add(mul(l, a), part_l) : fma(l, a, part_l));
         for (int64_t d = 0; d < width; d += kLanes) {
             float* x = sum + row * width + d;
-            store(x, fma(load(x), a, mul(load(part + row * width + d), b)));
+            const Vec now = mul(load(part + row * width + d), b);
+            store(x, TENON_FAULT(attention_fold_rounds_values) ? add(mul(load(x), a), now) : fma(load(x), a, now));
         }
     }
 }
@@ -148,7 +161,9 @@ void finish(const AttentionForward& f, const RowState& total, const float* sum) 
             const bool blind = seen_of(f.visible, row, 0, f.visible.keys) == 0;
             const Vec inverse = div(broadcast(1.0f), broadcast(total.l[row]));
             over_vectors(f.head_dim, [&](int64_t d, int lanes) {
-                const Vec x = blind ? zero() : mul(load(sum + row * width + d), inverse);
+                Vec x = blind ? zero() : mul(load(sum + row * width + d), inverse);
+                if (TENON_FAULT(attention_divides) && !blind)
+                    x = div(load(sum + row * width + d), broadcast(total.l[row]));
                 store_lanes<E>(out + row * f.out_row + d, x, lanes);
             });
             if (blind) f.lse[row] = -__builtin_inff();
@@ -170,8 +185,9 @@ void attention_forward_block(const AttentionForward& f) {
     RowState total{}, chunk{};
     const int64_t seen = seen_of(f.visible, f.rows - 1, 0, f.visible.keys);
     const int64_t chunk_keys = TENON_FAULT(attention_chunks_by_rows) && f.rows < kRows ? 64 : kAttentionChunk;
-    for (int64_t first = 0; first < seen; first += chunk_keys) {
-        const Chunk c{first, least(chunk_keys, seen - first), (f.first_key + first) % kLanes};
+    for (int64_t first = 0, most = 0; first < seen; first += most) {
+        most = TENON_FAULT(attention_chunks_by_memory) ? chunk_keys - (f.first_key + first) % chunk_keys : chunk_keys;
+        const Chunk c{first, least(most, seen - first), (f.first_key + first) % kLanes};
         scores(f, c, s);
         weights_of_rows(f, c, s, first == 0 ? total : chunk);
         values(f, c, s, first == 0 ? sum : part);

@@ -1,4 +1,5 @@
 // Rows of a head made ready for the products: converted to f32, padded to whole vectors, or turned into panels of keys.
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/attention_kernel.h"
 #include "tenon/cpu/sets/elements.h"
 
@@ -63,6 +64,10 @@ void attention_delta(const HeadRows& grad, const HeadRows& out, int64_t rows, in
             over_vectors(head_dim, [&](int64_t d, int lanes) {
                 const Vec left = load_part<E>(g + row * grad.row_stride, grad.column_stride, d, lanes);
                 const Vec right = load_part<E>(o + row * out.row_stride, out.column_stride, d, lanes);
+                if (TENON_FAULT(attention_delta_contracted)) {
+                    sum = fma(left, right, sum);
+                    return;
+                }
                 sum = add(sum, select(first_lanes(lanes), mul(left, right), zero()));
             });
             delta[row] = tree_sum(sum);

@@ -6,6 +6,7 @@
 
 #include "tenon/cpu/sets/gemm_tile.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/micro_kernel.h"
 
 namespace tenon::cpu::TENON_CPU_SET {
@@ -190,6 +191,13 @@ const void* element(const void* base, Element type, int64_t offset) {
     return static_cast<const char*>(base) + offset * bytes;
 }
 
+// For planted faults: what storing and loading leaves of the first n lanes.
+Vec through_bf16(Vec v, int n) {
+    uint16_t rounded[kLanes];
+    store_bf16_partial(rounded, v, n);
+    return load_bf16_partial(rounded, n);
+}
+
 // What is left to do once the chains in `from` are finished: into C by the store, the bias and the type.
 void finish(const GemmTile& t, int64_t batch, const float* from, int64_t from_row) {
     const Gemm& g = *t.product;
@@ -198,6 +206,7 @@ void finish(const GemmTile& t, int64_t batch, const float* from, int64_t from_ro
         for (int64_t j = 0; j < t.columns; j += kLanes) {
             const int n = static_cast<int>(min(kLanes, t.columns - j));
             Vec sum = load_partial(from + i * from_row + j, n);
+            if (TENON_FAULT(bias_after_rounding) && g.c_type == Element::bf16) sum = through_bf16(sum, n);
             if (g.bias != nullptr) sum = add(sum, load_partial(g.bias + t.column + j, n));
             const int64_t at = first + i * g.c_row + j;
             if (g.c_type == Element::f32) {
@@ -349,7 +358,8 @@ Layout layout_of(const GemmTile& t) {
 void one_step(const GemmTile& t, const Layout& l, int64_t batch, int64_t q, int64_t depth, float* chains,
               int64_t chains_row) {
     const Gemm& g = *t.product;
-    const bool on = q > 0 || g.store == Store::continue_chain;
+    const bool restarts = TENON_FAULT(product_adds_each_step) && g.store == Store::add;
+    const bool on = (q > 0 && !restarts) || g.store == Store::continue_chain;
     const Source b = part_of_b(g, batch, t.column, t.columns, q, depth);
     float* packed_a = t.scratch + l.packed_a;
     if (t.rows <= kFewRows && t.packed_b == nullptr &&
@@ -374,6 +384,14 @@ void one_step(const GemmTile& t, const Layout& l, int64_t batch, int64_t q, int6
     }
 }
 
+// The planted fault: what a bf16 C leaves of the chains between two steps of k.
+void round_chains(const GemmTile& t, float* chains, int64_t chains_row) {
+    for (int64_t i = 0; i < t.rows * t.columns; ++i) {
+        float* chain = chains + i / t.columns * chains_row + i % t.columns;
+        store_partial(chain, through_bf16(load_partial(chain, 1), 1), 1);
+    }
+}
+
 void one_product(const GemmTile& t, int64_t batch) {
     const Gemm& g = *t.product;
     const Layout l = layout_of(t);
@@ -386,9 +404,14 @@ void one_product(const GemmTile& t, int64_t batch) {
     const int64_t end = t.k_first + t.k_count;
     for (int64_t q = t.k_first; q == t.k_first || q < end; q += kDepth) {  // once where k = 0: the chains are +0
         one_step(t, l, batch, q, min(kDepth, end - q), chains, chains_row);
+        const bool early = q + kDepth < end;
+        if (TENON_FAULT(product_rounds_each_step) && early && !chains_in_place(g)) round_chains(t, chains, chains_row);
+        if (TENON_FAULT(bias_before_the_end) && early && q == 0 && g.bias != nullptr)
+            finish(t, batch, chains, chains_row);
+        if (TENON_FAULT(product_adds_each_step) && early && g.store == Store::add) finish(t, batch, chains, chains_row);
     }
-    const bool finished = end == g.k;
-    if (finished && (!chains_in_place(g) || g.bias != nullptr)) finish(t, batch, chains, chains_row);
+    const bool finished = end == g.k, bias_is_in = TENON_FAULT(bias_before_the_end) && g.k > kDepth;
+    if (finished && (!chains_in_place(g) || (g.bias != nullptr && !bias_is_in))) finish(t, batch, chains, chains_row);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Three passes over a row, which stays in L2.
 #include "tenon/cpu/sets/linear_cross_entropy_tile.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/functions.h"
 #include "tenon/cpu/sets/lane_sums.h"
 
@@ -29,7 +30,9 @@ void row(const LogitRows& r, int64_t i) {
     const int64_t n = r.vocabulary, target = r.target[i * r.target_stride];
     if (target == r.ignore_index) {
         r.loss[i] = 0;
-        if (r.with_gradients) memset(z, 0, sizeof(float) * static_cast<size_t>(n));
+        for (int64_t j = 0; TENON_FAULT(loss_multiplies_ignored) && j < n; ++j) z[j] *= 0;
+        if (r.with_gradients && !TENON_FAULT(loss_multiplies_ignored))
+            memset(z, 0, sizeof(float) * static_cast<size_t>(n));
         return;
     }
     const float m = greatest(z, n), z_target = z[target];
@@ -41,7 +44,9 @@ void row(const LogitRows& r, int64_t i) {
     if (!r.with_gradients) return;
     const Vec inverse = broadcast(r.divisor_inverse);
     over_vectors(n, [&](int64_t at, int lanes) {
-        store_lanes<F32>(z + at, mul(exp(sub(load_lanes<F32>(z + at, lanes), lse)), inverse), lanes);
+        const Vec p = exp(sub(load_lanes<F32>(z + at, lanes), lse));
+        const Vec g = TENON_FAULT(loss_divides) ? div(p, div(broadcast(1.0f), inverse)) : mul(p, inverse);
+        store_lanes<F32>(z + at, g, lanes);
     });
     z[target] = first_lane(mul(sub(exp(sub(broadcast(z_target), lse)), broadcast(1.0f)), inverse));
 }

@@ -1,6 +1,7 @@
 // rms_norm and layer_norm over rows, and their gradients; see norms.h for the formulas.
 #include "tenon/cpu/sets/norms.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/lane_sums.h"
 
 namespace tenon::cpu::TENON_CPU_SET {
@@ -8,7 +9,8 @@ namespace tenon::cpu::TENON_CPU_SET {
 namespace {
 
 TENON_INLINE float reciprocal_root(float sum_of_squares, int64_t n, float eps) {
-    return 1.0f / __builtin_sqrtf(sum_of_squares / static_cast<float>(n) + eps);
+    const float mean = sum_of_squares / static_cast<float>(n) + eps;
+    return TENON_FAULT(norm_root_of_reciprocal) ? __builtin_sqrtf(1.0f / mean) : 1.0f / __builtin_sqrtf(mean);
 }
 
 // Asks for the line of `row[i]` that the next rows will need: 16 elements on there is another. Where there are no next
@@ -43,7 +45,8 @@ TENON_INLINE void rms_norm(const NormRows& p, int64_t row) {
         const Vec w = weight != nullptr ? load_lanes<E>(weight + i, lanes) : broadcast(1.0f);
         for (int s = 0; s < kRows; ++s) {
             // A product with 1 changes nothing.
-            const Vec v = mul(mul(load_lanes<E>(x + s * x_row + i, lanes), r[s]), w);
+            const Vec element = load_lanes<E>(x + s * x_row + i, lanes);
+            const Vec v = TENON_FAULT(norm_weight_first) ? mul(element, mul(r[s], w)) : mul(mul(element, r[s]), w);
             store_lanes<E>(y + s * n + i, v, lanes);
         }
     });
@@ -57,6 +60,7 @@ TENON_INLINE void layer_norm(const NormRows& p, int64_t row) {
     auto* y = static_cast<typename E::Stored*>(p.y) + row * p.n;
     const int64_t x_row = p.x_row, n = p.n;
     float sums[kRows], squares[kRows];
+    const bool one_pass = TENON_FAULT(variance_in_one_pass);
     sum_terms<kRows>(
         n, [=](int s, int64_t i, int lanes) { return load_lanes<E>(x + s * x_row + i, lanes); }, sums);
     Vec mean[kRows], r[kRows];
@@ -68,11 +72,12 @@ TENON_INLINE void layer_norm(const NormRows& p, int64_t row) {
         n,
         [&](int s, int64_t i, int lanes) {
             fetch_ahead<E>(x + (s + kRows) * x_row, i);
-            const Vec c = sub(load_lanes<E>(x + s * x_row + i, lanes), mean[s]);
+            const Vec c = sub(load_lanes<E>(x + s * x_row + i, lanes), one_pass ? zero() : mean[s]);
             return mul(c, c);
         },
         squares);
     for (int s = 0; s < kRows; ++s) {
+        if (one_pass) squares[s] -= sums[s] * p.mean[row + s];
         p.r[row + s] = reciprocal_root(squares[s], n, p.eps);
         r[s] = broadcast(p.r[row + s]);
     }

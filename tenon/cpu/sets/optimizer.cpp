@@ -19,7 +19,9 @@ TENON_INLINE Moments step(const AdamWScalars<float>& s, Vec p, Vec g, Vec m, Vec
     m = TENON_FAULT(update_contracted) ? fma(sub(g, m), broadcast(s.one_minus_beta1), m)
                                        : add(m, mul(sub(g, m), broadcast(s.one_minus_beta1)));
     v = add(mul(v, broadcast(s.beta2)), mul(mul(g, g), broadcast(s.one_minus_beta2)));
-    const Vec divisor = add(div(sqrt(v), broadcast(s.sqrt_correction2)), broadcast(s.eps));
+    const Vec c = broadcast(s.sqrt_correction2);
+    const Vec root = TENON_FAULT(adamw_root_of_quotient) ? sqrt(div(v, mul(c, c))) : div(sqrt(v), c);
+    const Vec divisor = add(root, broadcast(s.eps));
     p = sub(mul(p, broadcast(s.decay)), mul(broadcast(s.step_size), div(m, divisor)));
     return {p, m, v};
 }

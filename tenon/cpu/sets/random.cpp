@@ -1,5 +1,6 @@
 #include "tenon/cpu/sets/random.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/functions.h"
 #include "tenon/cpu/sets/vector.h"
 
@@ -84,7 +85,8 @@ void uniforms(const Stream& stream, int64_t first, int64_t count, float* out) {
         group_words(stream, start, word);
         put_in_order(word);
         for (int i = 0; i < kLanes; ++i) {
-            const Vec u = mul(to_float(shift_right(word[i], 8)), broadcast(0x1p-24f));
+            const int dropped = TENON_FAULT(uniform_rounds) ? 1 : 8;
+            const Vec u = mul(to_float(shift_right(word[i], dropped)), broadcast(dropped == 1 ? 0x1p-31f : 0x1p-24f));
             store_partial(out + done + i * kLanes, u, lanes_of(n, i));
         }
     });
@@ -94,7 +96,8 @@ void uniforms(const Stream& stream, int64_t first, int64_t count, float* out) {
 // r = sqrt(-2 log u0), z = (r cos(2 pi u1), r sin(2 pi u1)).
 void normals(const Stream& stream, int64_t first, int64_t count, float mean, float std, float* out) {
     const auto unit = [](IntVec word) {
-        return mul(to_float(add(shift_right(word, 8), broadcast_int(1))), broadcast(0x1p-24f));
+        const int above_zero = TENON_FAULT(normal_takes_log_of_zero) ? 0 : 1;
+        return mul(to_float(add(shift_right(word, 8), broadcast_int(above_zero))), broadcast(0x1p-24f));
     };
     each_group(first, count, [&](int64_t start, int64_t done, int64_t n) {
         IntVec word[kLanes];
@@ -122,7 +125,9 @@ void drop(const Stream& stream, int64_t first, int64_t count, uint32_t threshold
         put_in_order(word);
         for (int i = 0; i < kLanes; ++i) {
             const int lanes = lanes_of(n, i);
-            const Mask dropped = less(bit_xor(word[i], flip), bound);
+            const IntVec place = bit_xor(word[i], flip);
+            const Mask dropped =
+                TENON_FAULT(dropout_drops_the_threshold) ? mask_not(less(bound, place)) : less(place, bound);
             const Vec kept = mul(load_partial(x + done + i * kLanes, lanes), broadcast(scale));
             store_partial(out + done + i * kLanes, select(dropped, zero(), kept), lanes);
         }

@@ -1,6 +1,7 @@
 // The rotation of rope and its tables; see rotary.h for the formulas.
 #include "tenon/cpu/sets/rotary.h"
 
+#include "tenon/base/fault.h"
 #include "tenon/cpu/sets/elements.h"
 #include "tenon/cpu/sets/functions.h"
 
@@ -20,7 +21,9 @@ void rotate_rows(const RotaryRows& p) {
                 const Vec c = load_lanes<F32>(cosines + i, lanes);
                 Vec s = load_lanes<F32>(sines + i, lanes);
                 if (inverse) s = negate(s);
-                store_lanes<E>(y + i, sub(mul(x1, c), mul(x2, s)), lanes);
+                const Vec first =
+                    TENON_FAULT(rope_contracted) ? fma(x1, c, negate(mul(x2, s))) : sub(mul(x1, c), mul(x2, s));
+                store_lanes<E>(y + i, first, lanes);
                 store_lanes<E>(y + half + i, add(mul(x2, c), mul(x1, s)), lanes);
             });
         }

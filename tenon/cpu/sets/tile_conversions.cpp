@@ -35,6 +35,11 @@ void narrow_bf16(const float* from, uint16_t* to, int64_t n) {
 
 void narrow_f16(const float* from, uint16_t* to, int64_t n) {
     int64_t i = 0;
+    for (; TENON_FAULT(f16_truncates) && i < n; ++i) {
+        store_f16_partial(to + i, load_partial(from + i, 1), 1);
+        const float rounded = first_lane(load_f16_partial(to + i, 1));
+        if (__builtin_fabsf(rounded) > __builtin_fabsf(from[i])) --to[i];
+    }
     for (; i + 16 <= n; i += 16) store_f16(to + i, load(from + i));
     const int rest = static_cast<int>(n - i);
     if (rest > 0) store_f16_partial(to + i, load_partial(from + i, rest), rest);
