@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -53,6 +54,13 @@ public:
         over("", check);
     }
 
+    std::set<std::string> tensor_names() const {
+        std::set<std::string> names;
+        for (const auto& [name, entry] : index_.object_value()) {
+            if (name != "__metadata__") names.insert(name);
+        }
+        return names;
+    }
     bool has_tensor(const std::string& name) const { return index_.find(name) != nullptr; }
 
     Tensor tensor(const std::string& name) const {
@@ -77,14 +85,14 @@ private:
     size_t start_ = 0;
 };
 
-// Equal within `tolerance` of the greatest magnitude (1e-12 where that is 0); 16-bit results within one rounding
-// besides. NaN equals NaN.
-inline void expect_near(const Tensor& ours, const Tensor& truth, double tolerance) {
+// Equal within `tolerance` of the greatest magnitude (1e-12 where that is 0), taken as `least` at least; 16-bit results
+// within one rounding besides. NaN equals NaN.
+inline void expect_near(const Tensor& ours, const Tensor& truth, double tolerance, double least = 0) {
     ASSERT_EQ(ours.shape(), truth.shape());
     const bool rounded = ours.dtype() == DType::bf16 || ours.dtype() == DType::f16;
     const std::vector<double> a = ops::to_vector<double>(ops::cast(ours, DType::f64));
     const std::vector<double> b = ops::to_vector<double>(ops::cast(truth, DType::f64));
-    double scale = 0;
+    double scale = least;
     for (const double v : b) scale = std::isfinite(v) ? std::max(scale, std::abs(v)) : scale;
     for (size_t i = 0; i < a.size(); ++i) {
         if (std::isnan(b[i]) || std::isinf(b[i])) {
