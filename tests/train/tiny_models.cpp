@@ -47,6 +47,15 @@ const std::vector<TinyModel>& tiny_models() {
     return models;
 }
 
+const TinyModel& long_model() {
+    static const TinyModel model{"llama-long",
+                                 "model_type = \"llama\"\nvocab_size = 131\nhidden_size = 60\nintermediate_size = 396\n"
+                                 "num_hidden_layers = 2\nnum_attention_heads = 6\nnum_key_value_heads = 3\n"
+                                 "max_position_embeddings = 320\nattention_dropout = 0.1\n",
+                                 8, 320, 4};
+    return model;
+}
+
 const TinyModel& plain_model() {
     static const TinyModel model{"llama-plain",
                                  "model_type = \"llama\"\nvocab_size = 131\nhidden_size = 44\nintermediate_size = 68\n"
@@ -75,7 +84,8 @@ std::vector<run::DigestRecord> train_tiny(const TinyModel& tiny, const TinyRun& 
                         {.seed = 5, .batch = tiny.sequences});
     std::vector<run::DigestRecord> records = {
         {0, std::numeric_limits<float>::quiet_NaN(), {}, trainer.parameter_digest()}};
-    for (int64_t s = 0; s < options.steps; ++s) {
+    const int64_t steps = options.steps > 0 ? options.steps : tiny.steps;
+    for (int64_t s = 0; s < steps; ++s) {
         const train::StepReport report = trainer.step(loader.next());
         records.push_back({report.step, report.loss, report.gradients, report.parameters});
     }
