@@ -9,19 +9,17 @@
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/operators.h"
+#include "tests/cpu/sweep.h"
 
 namespace {
 
 using namespace tenon;
+using sweep::bits;
 
 class Matmul : public testing::Test {
 protected:
     static void SetUpTestSuite() { cpu::register_kernels(); }
 };
-
-std::vector<float> values(const Tensor& x) {
-    return ops::to_vector<float>(ops::contiguous(ops::cast(x, DType::f32)));
-}
 
 Tensor numbers(const Shape& shape, DType dtype = DType::f32) {
     const int64_t count = numel(shape);
@@ -45,14 +43,14 @@ std::vector<Tensor> layouts(const Tensor& x) {
 }
 
 void expect_reference_bits(const Tensor& a, const Tensor& b) {
-    std::vector<float> expected;
+    std::vector<uint64_t> expected;
     {
         const ops::ForceProvider forced("bmm", "reference");
-        expected = values(ops::matmul(a, b));
+        expected = bits(ops::matmul(a, b));
     }
     for (const Tensor& left : layouts(a)) {
         for (const Tensor& right : layouts(b)) {
-            EXPECT_EQ(values(ops::matmul(left, right)), expected) << describe(a) << " x " << describe(b);
+            EXPECT_EQ(bits(ops::matmul(left, right)), expected) << describe(a) << " x " << describe(b);
         }
     }
 }
@@ -70,15 +68,15 @@ TEST_F(Matmul, LayoutsAndBatchesEqualThePlainLoops) {
 
 TEST_F(Matmul, ABatchOfOneMatrixIsMoreRows) {
     const Tensor a = numbers({6, 1, 5, 30}), b = numbers({30, 21});
-    const std::vector<float> together = values(ops::matmul(a, b));
-    std::vector<float> apart;
+    const std::vector<uint64_t> together = bits(ops::matmul(a, b));
+    std::vector<uint64_t> apart;
     for (int64_t i = 0; i < 6; ++i) {
-        const std::vector<float> one = values(ops::matmul(ops::select(ops::select(a, 0, i), 0, 0), b));
+        const std::vector<uint64_t> one = bits(ops::matmul(ops::select(ops::select(a, 0, i), 0, 0), b));
         apart.insert(apart.end(), one.begin(), one.end());
     }
     EXPECT_EQ(together, apart);
     const Tensor wide = ops::expand(numbers({1, 4, 30}), {5, 4, 30});
-    EXPECT_EQ(values(ops::matmul(wide, b)), values(ops::matmul(ops::contiguous(wide), b)));
+    EXPECT_EQ(bits(ops::matmul(wide, b)), bits(ops::matmul(ops::contiguous(wide), b)));
 }
 
 TEST_F(Matmul, IntegersMultiplyExactly) {
@@ -90,7 +88,7 @@ TEST_F(Matmul, IntegersMultiplyExactly) {
 
 TEST_F(Matmul, TwoVectorsGiveASumOfRoundedProducts) {
     const Tensor a = numbers({5000}), b = numbers({5000}) + 0.25;
-    EXPECT_EQ(values(ops::matmul(a, b)), values(ops::sum(a * b)));
+    EXPECT_EQ(bits(ops::matmul(a, b)), bits(ops::sum(a * b)));
 }
 
 TEST_F(Matmul, LinearIsTheProductThenTheBias) {
@@ -100,14 +98,14 @@ TEST_F(Matmul, LinearIsTheProductThenTheBias) {
             for (const Tensor& x :
                  shape.size() > 1 ? layouts(numbers(shape, dtype)) : std::vector{numbers(shape, dtype)}) {
                 for (const Tensor& w : layouts(weight)) {
-                    EXPECT_EQ(values(ops::linear(x, w)), values(ops::matmul(x, ops::transpose(w))));
+                    EXPECT_EQ(bits(ops::linear(x, w)), bits(ops::matmul(x, ops::transpose(w))));
                     // 16-bit numbers: the whole in f32, rounded once.
                     const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
                     const Tensor whole =
                         ops::matmul(ops::cast(x, wide), ops::cast(ops::transpose(w), wide)) + ops::cast(bias, wide);
-                    EXPECT_EQ(values(ops::linear(x, w, bias)), values(ops::cast(whole, dtype))) << describe(x);
+                    EXPECT_EQ(bits(ops::linear(x, w, bias)), bits(ops::cast(whole, dtype))) << describe(x);
                     const Tensor strided = ops::select(ops::transpose(ops::stack(std::vector{bias, bias})), 1, 1);
-                    EXPECT_EQ(values(ops::linear(x, w, strided)), values(ops::cast(whole, dtype)));
+                    EXPECT_EQ(bits(ops::linear(x, w, strided)), bits(ops::cast(whole, dtype)));
                 }
             }
         }
@@ -120,14 +118,14 @@ TEST_F(Matmul, SixteenBitLinearRoundsOnceWithItsBias) {
     };
     // 257 is no bf16: rounded before the bias came it would be 256.
     const Tensor y = ops::linear(bf16({1, 1}, {1, 2}), bf16({256, 1}, {1, 2}), bf16({-256}, {1}));
-    EXPECT_EQ(values(y), std::vector<float>{1});
+    EXPECT_EQ(bits(y), bits(std::vector<float>{1}));
 }
 
 TEST_F(Matmul, LinearsProvidersAgree) {
     const Tensor x = numbers({3, 5, 70}), weight = numbers({40, 70}), bias = numbers({40});
-    const std::vector<float> fast = values(ops::linear(x, weight, bias));
+    const std::vector<uint64_t> fast = bits(ops::linear(x, weight, bias));
     const ops::ForceProvider forced("linear", "reference");
-    EXPECT_EQ(values(ops::linear(x, weight, bias)), fast);
+    EXPECT_EQ(bits(ops::linear(x, weight, bias)), fast);
 }
 
 }  // namespace

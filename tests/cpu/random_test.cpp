@@ -20,6 +20,7 @@ namespace {
 
 using ops::ForceProvider;
 using ops::to_vector;
+using sweep::bits;
 
 constexpr int64_t key = 0x0123456789abcdef;
 
@@ -39,12 +40,12 @@ void on_every_set(Check check) {
 
 template <typename Make>
 void expect_reference(const char* op, Make make) {
-    std::vector<float> expected;
+    std::vector<uint64_t> expected;
     {
         const ForceProvider forced(op, "reference");
-        expected = to_vector<float>(make());
+        expected = bits(make());
     }
-    on_every_set([&] { EXPECT_EQ(to_vector<float>(make()), expected); });
+    on_every_set([&] { EXPECT_EQ(bits(make()), expected); });
 }
 
 TEST_F(RandomOps, EveryInstructionSetGivesTheReferencesBits) {
@@ -67,7 +68,7 @@ TEST_F(RandomOps, AnElementDependsOnItsIndexAlone) {
     const int before = cpu::threads();
     for (const int threads : {1, 2, 3}) {
         cpu::set_threads(threads);
-        EXPECT_EQ(to_vector<float>(ops::rand_keyed({10000}, key, 1, 2)), whole);
+        EXPECT_EQ(bits(ops::rand_keyed({10000}, key, 1, 2)), bits(whole));
     }
     cpu::set_threads(before);
 }
@@ -110,7 +111,7 @@ TEST_F(RandomOps, DropoutKeepsTheExpectedShareAndScale) {
     }
     EXPECT_NEAR(static_cast<double>(kept) / 100000, 0.75, 0.01);
     for (const float value : to_vector<float>(ops::dropout_keyed(x, 1.0, key, 0, 0))) EXPECT_EQ(value, 0.0F);
-    EXPECT_EQ(to_vector<float>(ops::dropout_keyed(x, 0.0, key, 0, 0)), to_vector<float>(x));
+    EXPECT_EQ(bits(ops::dropout_keyed(x, 0.0, key, 0, 0)), bits(x));
 }
 
 TEST_F(RandomOps, AWordAtTheThresholdIsKept) {
@@ -128,34 +129,34 @@ TEST_F(RandomOps, AWordAtTheThresholdIsKept) {
 TEST_F(RandomOps, DropoutCountsElementsInLogicalOrder) {
     const Tensor x = ops::randn_keyed({30, 50}, 0, 1, 9, 0, 0);
     const Tensor view = ops::transpose(x);
-    EXPECT_EQ(to_vector<float>(ops::dropout_keyed(view, 0.5, key, 1, 1)),
-              to_vector<float>(ops::dropout_keyed(ops::clone(view), 0.5, key, 1, 1)));
+    EXPECT_EQ(bits(ops::dropout_keyed(view, 0.5, key, 1, 1)),
+              bits(ops::dropout_keyed(ops::clone(view), 0.5, key, 1, 1)));
 }
 
 TEST_F(RandomOps, DropoutInSixteenBitsHasTheSameMask) {
     const Tensor x = ops::full({1000}, 1.0, DType::bf16);
-    std::vector<uint16_t> bits(1000);
-    ops::copy_to_host(ops::dropout_keyed(x, 0.5, key, 1, 1), bits.data());
+    std::vector<uint16_t> halves(1000);
+    ops::copy_to_host(ops::dropout_keyed(x, 0.5, key, 1, 1), halves.data());
     const std::vector<float> y = to_vector<float>(ops::dropout_keyed(ops::ones({1000}), 0.5, key, 1, 1));
-    for (size_t i = 0; i < 1000; ++i) EXPECT_EQ(bits[i], y[i] == 0 ? 0 : 0x4000);
+    for (size_t i = 0; i < 1000; ++i) EXPECT_EQ(halves[i], y[i] == 0 ? 0 : 0x4000);
 }
 
 TEST_F(RandomOps, InsideAPassDrawsRepeatOutsideTheyAdvance) {
-    std::vector<std::vector<float>> seen;
+    std::vector<std::vector<uint64_t>> seen;
     for (int i = 0; i < 2; ++i) {
         const Pass pass(1, 2, 3);
         const ModulePath path("layers.0");
-        seen.push_back(to_vector<float>(ops::rand({5})));
-        seen.push_back(to_vector<float>(ops::rand({5})));
+        seen.push_back(bits(ops::rand({5})));
+        seen.push_back(bits(ops::rand({5})));
     }
     EXPECT_EQ(seen[0], seen[2]);
     EXPECT_EQ(seen[1], seen[3]);
     EXPECT_NE(seen[0], seen[1]);
     set_generator_state({7, 0});
-    const std::vector<float> first = to_vector<float>(ops::randn({5}));
-    EXPECT_NE(to_vector<float>(ops::randn({5})), first);
+    const std::vector<uint64_t> first = bits(ops::randn({5}));
+    EXPECT_NE(bits(ops::randn({5})), first);
     set_generator_state({7, 0});
-    EXPECT_EQ(to_vector<float>(ops::randn({5})), first);
+    EXPECT_EQ(bits(ops::randn({5})), first);
 }
 
 TEST_F(RandomOps, OutsideTrainingDropoutIsItsInput) {

@@ -41,15 +41,19 @@ void over_sets_and_threads(Check check) {
     cpu::set_threads(before);
 }
 
-// The elements' bits, in logical order; every NaN is one NaN.
+// The elements' bits, in logical order; every NaN is one NaN. Where "bit for bit" is claimed, compare these: == takes
+// -0 for +0.
+inline std::vector<uint64_t> bits(const std::vector<float>& values) {
+    std::vector<uint64_t> all;
+    for (const float v : values) all.push_back(std::bit_cast<uint32_t>(v != v ? std::nanf("") : v));
+    return all;
+}
 inline std::vector<uint64_t> bits(const Tensor& tensor) {
     std::vector<uint64_t> all;
     const auto nan = std::bit_cast<uint32_t>(std::nanf(""));
     switch (tensor.dtype()) {
         case DType::f32:
-            for (const float v : ops::to_vector<float>(tensor))
-                all.push_back(v != v ? nan : std::bit_cast<uint32_t>(v));
-            break;
+            return bits(ops::to_vector<float>(tensor));
         case DType::bf16:
         case DType::f16:
             // Exact: equal numbers have equal bits, but for NaN.

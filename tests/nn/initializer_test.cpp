@@ -5,7 +5,7 @@
 
 #include "tenon/cpu/register.h"
 #include "tenon/nn/module.h"
-#include "tenon/ops/host.h"
+#include "tests/cpu/sweep.h"
 
 namespace tenon::tests {
 
@@ -24,9 +24,9 @@ private:
     Tensor one_, two_;
 };
 
-std::map<std::string, std::vector<float>> values(const nn::Module& module) {
-    std::map<std::string, std::vector<float>> all;
-    for (const nn::NamedParameter& each : module.parameters()) all[each.name] = ops::to_vector<float>(each.tensor);
+std::map<std::string, std::vector<uint64_t>> values(const nn::Module& module) {
+    std::map<std::string, std::vector<uint64_t>> all;
+    for (const nn::NamedParameter& each : module.parameters()) all[each.name] = sweep::bits(each.tensor);
     return all;
 }
 

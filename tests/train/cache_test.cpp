@@ -4,7 +4,7 @@
 #include "tenon/base/toml.h"
 #include "tenon/models/registry.h"
 #include "tenon/ops/functions.h"
-#include "tenon/ops/host.h"
+#include "tests/cpu/sweep.h"
 #include "tests/train/tiny_models.h"
 
 namespace tenon::tests {
@@ -23,7 +23,8 @@ std::string longer(std::string config) {
     return config;
 }
 
-std::vector<float> logits_by_chunks(models::CausalLM& model, const Tensor& tokens, const std::vector<int64_t>& chunks) {
+std::vector<uint64_t> logits_by_chunks(models::CausalLM& model, const Tensor& tokens,
+                                       const std::vector<int64_t>& chunks) {
     models::KvCache cache = model.make_cache(tokens.size(0), positions);
     std::vector<Tensor> parts;
     int64_t at = 0;
@@ -32,7 +33,7 @@ std::vector<float> logits_by_chunks(models::CausalLM& model, const Tensor& token
         parts.push_back(model.logits(ops::narrow(tokens, 1, at, size), &cache));
         at += size;
     }
-    return ops::to_vector<float>(ops::cat(parts, 1));
+    return sweep::bits(ops::cat(parts, 1));
 }
 
 class Cache : public testing::TestWithParam<TinyModel> {};
@@ -45,7 +46,7 @@ TEST_P(Cache, GivesTheLogitsOfRecomputation) {
     model->set_training(false);
     const ops::NoGrad guard;
     const Tensor tokens = ops::randint(0, 307, {2, positions});
-    const std::vector<float> whole = ops::to_vector<float>(model->logits(tokens));
+    const std::vector<uint64_t> whole = sweep::bits(model->logits(tokens));
     const std::vector<std::vector<int64_t>> all_chunks = {{positions}, {1}, {128}, {5, 1, 130, 17, 64}, {127, 2}};
     for (const std::vector<int64_t>& chunks : all_chunks) {
         EXPECT_EQ(logits_by_chunks(*model, tokens, chunks), whole) << "first chunk " << chunks[0];
