@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -146,13 +147,28 @@ Tensor laid_out(const Shape& shape, DType dtype, Layout layout, uint64_t seed) {
     return {};
 }
 
+// Empty where the call throws nothing.
+std::string message_of(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
 void expect_equals_reference(const Op& op, std::span<const Tensor> inputs, const std::string& where) {
     const Attributes attributes = attributes_of(op);
     Tensor want;
-    try {
-        want = by_reference(op, inputs, attributes);
-    } catch (const Error&) {
-        return;  // math without an integer form: the dispatcher has no kernel either
+    const std::string refusal = message_of([&] { want = by_reference(op, inputs, attributes); });
+    if (!refusal.empty()) {
+        // Math without an integer form is all that may be refused, and the dispatcher refuses it too.
+        const std::string dispatched = message_of([&] { ops::dispatch(op, inputs, attributes); });
+        for (const std::string& message : {refusal, dispatched}) {
+            EXPECT_NE(message.find("has no integer form"), std::string::npos)
+                << op.name() << ", " << where << ": \"" << message << '"';
+        }
+        return;
     }
     const Tensor got = ops::dispatch(op, inputs, attributes);
     EXPECT_TRUE(equal(got, want)) << op.name() << ", " << where << ": " << first_difference(got, want);
