@@ -1,4 +1,4 @@
-// Every provider of an op gives the bits of its reference, which is the last in the list.
+// Every provider of an op gives the bits of its reference, which is the last in the list, in every dtype that it takes.
 #include <gtest/gtest.h>
 
 #include <optional>
