@@ -7,12 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "tenon/base/error.h"
 #include "tenon/cpu/instruction_set.h"
 #include "tenon/cpu/register.h"
 #include "tenon/cpu/thread_pool.h"
@@ -21,6 +19,7 @@
 #include "tenon/ops/functions.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/table.h"
+#include "tests/base/thrown.h"
 #include "tests/cpu/sweep.h"
 
 namespace tenon {
@@ -147,23 +146,13 @@ Tensor laid_out(const Shape& shape, DType dtype, Layout layout, uint64_t seed) {
     return {};
 }
 
-// Empty where the call throws nothing.
-std::string message_of(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "";
-}
-
 void expect_equals_reference(const Op& op, std::span<const Tensor> inputs, const std::string& where) {
     const Attributes attributes = attributes_of(op);
     Tensor want;
-    const std::string refusal = message_of([&] { want = by_reference(op, inputs, attributes); });
+    const std::string refusal = tests::thrown([&] { want = by_reference(op, inputs, attributes); });
     if (!refusal.empty()) {
         // Math without an integer form is all that may be refused, and the dispatcher refuses it too.
-        const std::string dispatched = message_of([&] { ops::dispatch(op, inputs, attributes); });
+        const std::string dispatched = tests::thrown([&] { ops::dispatch(op, inputs, attributes); });
         for (const std::string& message : {refusal, dispatched}) {
             EXPECT_NE(message.find("has no integer form"), std::string::npos)
                 << op.name() << ", " << where << ": \"" << message << '"';
