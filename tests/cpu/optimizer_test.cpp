@@ -114,11 +114,11 @@ TEST_F(Optimizer, AdamWsScalarsAreMadeInF64AndRoundOnce) {
         const std::vector<float> expected = {static_cast<float>(1 - lr * weight_decay) - move, m, v};
         for (const char* provider : {"lanes", "reference"}) {
             const ForceProvider forced("adamw", provider);
-            expect_same_everywhere(expected, [&] {
+            expect_same_everywhere(bits(expected), [&] {
                 const State one{ops::ones({1}), ops::ones({1}), ops::zeros({1}), ops::zeros({1})};
                 ops::adamw(one.p, one.g, one.m, one.v, lr, beta1, beta2, eps, weight_decay, t, 1);
-                return std::vector<float>{to_vector<float>(one.p)[0], to_vector<float>(one.m)[0],
-                                          to_vector<float>(one.v)[0]};
+                return bits(std::vector<float>{to_vector<float>(one.p)[0], to_vector<float>(one.m)[0],
+                                               to_vector<float>(one.v)[0]});
             });
         }
     }
