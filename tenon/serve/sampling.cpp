@@ -42,6 +42,7 @@ int64_t sample_token(std::span<const float> logits, const SamplingOptions& optio
         if (logit != logit) throw Error(Code::failed, "sampling", "a logit is NaN: the model's weights are damaged");
     }
     const auto count = static_cast<int64_t>(logits.size());
+    if (count == 0) throw Error(Code::usage, "sampling", "there are no logits to draw from");
     const int64_t keep = options.top_k > 0 ? std::min(options.top_k, count) : count;
     const std::vector<int64_t> ids = by_likelihood(logits, options.temperature == 0 ? 1 : keep);
     const double highest = logits[static_cast<size_t>(ids[0])];

@@ -219,6 +219,10 @@ TEST(Sampling, OptionsOutOfRangeAreNamed) {
     }
 }
 
+TEST(Sampling, NoLogitsAreAnError) {
+    EXPECT_THROW(sample_token({}, {}, 0), Error);
+}
+
 }  // namespace
 
 }  // namespace tenon::tests
