@@ -6,6 +6,7 @@
 #include "tenon/cpu/register.h"
 
 int main(int argc, char** argv) {
+    tenon::base::prepare_process();
     namespace cli = tenon::cli;
     // What a preloaded library switched on; learning rates and clip factors are computed outside the kernels.
     const tenon::cpu::FloatEnvironment environment;

@@ -256,7 +256,8 @@ int CommandLine::parse_and_run(const std::vector<std::string>& arguments) {
         print(std::string(version.what()) + "\n");
         return 0;
     } catch (const CLI::CallForHelp&) {
-        print(chosen(*root_).app->help());
+        // By way of the root: the usage line then has the whole command.
+        print(root_->app->help());
         return 0;
     } catch (const CLI::ParseError& error) {
         problem = error.what();

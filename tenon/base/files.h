@@ -125,6 +125,7 @@ void remove_unfinished(const std::string& directory);
 std::string read_file(const std::string& path, int64_t limit = int64_t{1} << 30);
 bool exists(const std::string& path);  // follows links; an unreadable parent is an error
 bool is_directory(const std::string& path);
+bool is_regular_file(const std::string& path);  // follows links
 int64_t file_size(const std::string& path);
 std::vector<std::string> list_directory(const std::string& path);  // names, sorted by bytes, without . and ..
 

@@ -84,6 +84,11 @@ bool is_directory(const std::string& path) {
     return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
+bool is_regular_file(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 int64_t file_size(const std::string& path) {
     struct stat facts {};
     if (::stat(path.c_str(), &facts) < 0) fail(path, "cannot read the file's size", errno);

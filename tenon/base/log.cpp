@@ -1,5 +1,6 @@
 #include "tenon/base/log.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/nearest.h"
+#include "tenon/base/unicode.h"
 
 namespace tenon::base {
 
@@ -89,12 +91,24 @@ bool once(std::string_view key) {
     return log.said.emplace(key).second;
 }
 
+namespace {
+
+// As much as one row of the terminal shows: what wraps cannot be cleared.
+std::string_view fitting(std::string_view text) {
+    winsize size{};
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return text;
+    const std::string_view cut = text.substr(0, size.ws_col - 1U);
+    return cut.substr(0, static_cast<size_t>(complete_utf8_prefix(cut)));
+}
+
+}  // namespace
+
 void set_progress_line(std::string_view text) {
     if (!stderr_is_terminal()) return;
     Log& log = state();
     const std::lock_guard<std::mutex> lock(log.mutex);
     if (text.empty() && log.progress.empty()) return;
-    log.progress = text;
+    log.progress = fitting(text);
     write_to_stderr(std::string(clear_line) + log.progress);
 }
 

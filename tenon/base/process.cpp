@@ -1,14 +1,18 @@
 #include "tenon/base/process.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -56,6 +60,15 @@ const CgroupLimits limits() {
 }
 
 }  // namespace
+
+void prepare_process() {
+    for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+        if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+        // The lowest free number is this one.
+        if (::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) std::abort();
+    }
+    ::signal(SIGXFSZ, SIG_IGN);
+}
 
 std::string host_name() {
     char name[256] = {};

@@ -6,6 +6,11 @@
 
 namespace tenon::base {
 
+// Called first in main. Standard descriptors that came closed would be given to the first files that open, and messages
+// would go into them: they get /dev/null (standard output one that cannot be written, so that losing it is an error). A
+// file over the size limit is an error of the file layer, not the signal that ends the process.
+void prepare_process();
+
 // ---- Machine
 // ---------------------------------------------------------------------------------------------------------
 

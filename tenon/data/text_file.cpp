@@ -18,8 +18,11 @@ int64_t held_out_begin(std::string_view text, double held_out) {
     return base::character_boundary_before(text, bytes - tail);
 }
 
-TextFile::TextFile(const std::string& path, double held_out) : text_(base::read_file(path, int64_t{16} << 30)) {
+TextFile::TextFile(const std::string& path, double held_out) {
     auto reject = [&](const std::string& message) { throw Error(Code::file, "data", path + ": " + message); };
+    if (base::exists(path) && !base::is_regular_file(path))
+        reject("is no regular file; a run that resumes reads its text again");
+    text_ = base::read_file(path, int64_t{16} << 30);
     if (text_.empty()) reject("the file is empty; give a UTF-8 text");
     int64_t bad = base::first_invalid_utf8(text_);
     if (bad >= 0) {

@@ -1,6 +1,7 @@
 #include "tenon/train/trainer.h"
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/fault.h"
 #include "tenon/base/nearest.h"
+#include "tenon/base/number.h"
 #include "tenon/core/random.h"
 #include "tenon/ops/digest_key.h"
 #include "tenon/ops/functions.h"
@@ -90,6 +92,17 @@ std::vector<Tensor> Trainer::run_leaf(const data::Batch& batch, int64_t leaf, St
     return values;
 }
 
+// Before anything is applied: one such step would leave no finite parameter.
+void Trainer::check_finite(const StepReport& report, const data::Batch& batch) const {
+    if (std::isfinite(report.loss) && std::isfinite(report.grad_norm)) return;
+    std::string samples;
+    for (const int64_t sample : batch.samples) samples += " " + std::to_string(sample);
+    throw Error(Code::failed, "trainer",
+                "step " + std::to_string(steps_done() + 1) + " was not applied: its loss is " +
+                    base::shortest(report.loss) + " and its gradient norm " + base::shortest(report.grad_norm) +
+                    ", of samples" + samples + "; a lower optim.learning_rate or a larger optim.eps may help");
+}
+
 StepReport Trainer::step(const data::Batch& batch) {
     if (batch.rows % options_.leaves != 0) {
         throw Error(Code::usage, "trainer",
@@ -115,6 +128,7 @@ StepReport Trainer::step(const data::Batch& batch) {
         add_digest(report.gradients, parameters_[i].name, grads[i]);
     }
     report.grad_norm = optim::global_norm(std::move(named_grads));
+    if (has_values) check_finite(report, batch);
     report.rate = options_.schedule.rate(steps_done());
     const double factor = optim::clip_factor(report.grad_norm, options_.clip_norm);
     if (TENON_FAULT(digest_after_clipping)) {

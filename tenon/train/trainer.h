@@ -62,6 +62,8 @@ public:
     void restore(int64_t steps_done, const io::NamedTensors& model, const io::NamedTensors& optimizer);
 
 private:
+    // Throws Error(failed) that names the step and its samples.
+    void check_finite(const StepReport& report, const data::Batch& batch) const;
     // The leaf's loss, then its gradients in the order of the parameters.
     std::vector<Tensor> run_leaf(const data::Batch& batch, int64_t leaf, StepSeconds& seconds);
 

@@ -154,6 +154,26 @@ class Interruption(CliTest):
             self.assertEqual(self.digests("a"), before)
             self.assertTrue((self.folder / "a/checkpoints/damaged-step-12").exists())
 
+    def test_a_step_that_is_not_finite_is_not_applied(self):
+        done = self.command("train", "tiny.toml", "--run", "a", "--set", "model.initializer_range=1e18")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"step 1 was not applied: its loss is", done.stderr)
+        outcome = json.loads((self.folder / "a/run.json").read_text())["outcome"]
+        self.assertEqual((outcome["state"], outcome["step"]), ("failed", 0))
+
+    def test_closed_descriptors_do_not_become_files_of_the_run(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=4")
+        for number, closed in enumerate(["<&- >&- 2>&-", "<&- 2>&-", "2>&-", ">&-"]):
+            run = f"c{number}"
+            command = f'"{PROGRAM}" train tiny.toml --run {run} --set train.steps=4 {closed}'
+            subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, check=False)
+            self.assertEqual(self.digests(run), self.digests("a"), closed)
+            for line in (self.folder / run / "events.jsonl").read_text().splitlines():
+                json.loads(line)
+        command = f'"{PROGRAM}" show a --digests >&-'
+        lost = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, check=False)
+        self.assertEqual(lost.returncode, 3)
+
     def test_a_newer_format_is_refused_and_nothing_moves(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
         folder = self.folder / "a/checkpoints/step-2"
@@ -288,6 +308,8 @@ class BadInput(CliTest):
             with self.subTest(text=text[:12]):
                 self.write("text.txt", text)
                 self.train(code, message)
+        for path in ("/dev/zero", "."):
+            self.expect(3, "is no regular file", "train", "tiny.toml", "--run", "never", "--set", f"data.path='{path}'")
 
     def test_commands(self):
         self.expect(2, "bogus", "train", "tiny.toml", "--bogus")
@@ -343,7 +365,9 @@ class BadInput(CliTest):
     def test_help_has_an_example_for_every_command(self):
         for command in (["train"], ["resume"], ["generate"], ["show"], ["doctor"], ["tokenizer", "train"],
                         ["tokenizer", "encode"], ["tokenizer", "decode"]):
-            self.assertIn("tenon " + " ".join(command), self.succeed(*command, "--help"))
+            text = self.succeed(*command, "--help")
+            self.assertIn("Usage: tenon " + " ".join(command) + " [", text)
+            self.assertIn("Example:\n  tenon " + " ".join(command), text)
 
 
 class Tokenizer(CliTest):
