@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "benchmarks/sections.h"
+#include "tenon/data/synthetic_tokens.h"
 #include "tenon/models/registry.h"
 #include "tenon/train/plan.h"
 #include "tenon/train/pretrain.h"
-#include "tests/train/token_source.h"
 
 namespace tenon::bench {
 
@@ -23,7 +23,7 @@ public:
               *model_, [this](const Tensor& x, const Tensor& y, double divisor) { return model_->loss(x, y, divisor); },
               train::trainer_options(config)),
           loader_(
-              std::make_shared<tests::TokenSource>(model_->sizes().vocabulary, config.batch.integer("length"), 1024),
+              std::make_shared<data::SyntheticTokens>(model_->sizes().vocabulary, config.batch.integer("length"), 1024),
               {.batch = config.batch.integer("sequences")}) {
         trainer_.initialize();
     }

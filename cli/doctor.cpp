@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "tenon/base/error.h"
 #include "tenon/base/json.h"
 #include "tenon/base/number.h"
 #include "tenon/base/process.h"
@@ -11,9 +12,11 @@
 #include "tenon/cpu/peak.h"
 #include "tenon/cpu/register.h"
 #include "tenon/cpu/thread_pool.h"
+#include "tenon/models/self_check.h"
 #include "tenon/ops/table.h"
 #include "tenon/run/environment.h"
 #include "tenon/text/pieces.h"
+#include "tenon/train/self_check.h"
 
 namespace tenon::cli {
 
@@ -31,11 +34,17 @@ ops::Tier kept_tier() {
     return lowest;
 }
 
+std::vector<cpu::InstructionSet> supported_sets() {
+    std::vector<cpu::InstructionSet> sets;
+    for (const auto set : {cpu::InstructionSet::avx512, cpu::InstructionSet::avx2, cpu::InstructionSet::plain}) {
+        if (cpu::supported(set)) sets.push_back(set);
+    }
+    return sets;
+}
+
 Json facts() {
     Json sets = Json::array();
-    for (const auto set : {cpu::InstructionSet::avx512, cpu::InstructionSet::avx2, cpu::InstructionSet::plain}) {
-        if (cpu::supported(set)) sets.push(cpu::name(set));
-    }
+    for (const auto set : supported_sets()) sets.push(cpu::name(set));
     Json all = Json::object({{"build", run::build_json()}, {"machine", run::machine_json()}});
     all.set("instruction_sets", std::move(sets));
     all.set("memory_available_bytes", base::memory_available());
@@ -66,21 +75,61 @@ void print(const Json& all) {
                 all.at("tier").string().c_str());
 }
 
+// Five golden steps under every instruction set of this machine, on one thread and on as many as are configured.
+Json check_golden_steps() {
+    Json checks = Json::array();
+    const int threads = cpu::threads();
+    for (const auto set : supported_sets()) {
+        const cpu::ForcedInstructionSet forced(set);
+        for (const int n : {1, threads}) {
+            cpu::set_threads(n);
+            const std::string digests =
+                run::to_text(train::golden_records({.model = std::string(models::self_check_model())}));
+            const std::string difference = train::first_difference(train::self_check_digests(), digests);
+            checks.push(
+                Json::object({{"instruction_set", cpu::name(set)}, {"threads", n}, {"difference", difference}}));
+            if (threads == 1) break;
+        }
+    }
+    cpu::set_threads(threads);
+    return checks;
+}
+
+// Prints them; the exit code says whether all gave the bits that every machine gives.
+int report(const Json& checks) {
+    bool same = true;
+    for (const Json& check : checks.array_value()) {
+        const std::string& difference = check.at("difference").string();
+        same = same && difference.empty();
+        std::printf("golden steps     %s, threads %lld: %s\n", check.at("instruction_set").string().c_str(),
+                    static_cast<long long>(check.at("threads").integer()),
+                    difference.empty() ? "same" : difference.c_str());
+    }
+    std::printf("tier kept        %s\n", same ? ops::name_of(kept_tier()).data() : "none: these bits are wrong");
+    return same ? 0 : exit_code(Code::failed);
+}
+
 }  // namespace
 
 void add_doctor(base::CommandLine& line) {
-    const auto json = std::make_shared<bool>(false);
-    line.add("doctor", "What this machine is, and the tier it keeps.", "tenon doctor --json")
-        .flag("--json", json.get(), "print JSON")
-        .action([json] {
+    struct Arguments {
+        bool json = false;
+        bool self_check = false;
+    };
+    const auto arguments = std::make_shared<Arguments>();
+    line.add("doctor", "What this machine is, and the tier it keeps.", "tenon doctor --self-check")
+        .flag("--json", &arguments->json, "print JSON")
+        .flag("--self-check", &arguments->self_check, "train five golden steps and compare their digests")
+        .action([arguments] {
             cpu::register_kernels();
-            const Json all = facts();
-            if (*json) {
+            Json all = facts();
+            if (arguments->self_check) all.set("golden_steps", check_golden_steps());
+            if (arguments->json) {
                 std::printf("%s\n", all.pretty().c_str());
             } else {
                 print(all);
             }
-            return 0;
+            return arguments->self_check && !arguments->json ? report(all.at("golden_steps")) : 0;
         });
 }
 

@@ -19,14 +19,9 @@ namespace {
 
 using base::Json;
 
-// step, loss, gradients, parameters; record 0 has parameters only.
 void print_digests(const std::string& run_path) {
-    for (const run::DigestRecord& record : run::read_digests(base::join_path(run_path, "digests.bin"))) {
-        const bool has_loss = record.step > 0;
-        std::printf("%lld\t%s\t%s\t%s\n", static_cast<long long>(record.step),
-                    has_loss ? base::shortest(record.loss).c_str() : "-",
-                    has_loss ? run::to_hex(record.gradients).c_str() : "-", run::to_hex(record.parameters).c_str());
-    }
+    const std::string text = run::to_text(run::read_digests(base::join_path(run_path, "digests.bin")));
+    std::fputs(text.c_str(), stdout);
 }
 
 Json summary(const std::string& run_path) {

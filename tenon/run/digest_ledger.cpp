@@ -6,6 +6,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/fault.h"
+#include "tenon/base/number.h"
 
 namespace tenon::run {
 
@@ -81,6 +82,16 @@ std::vector<DigestRecord> read_digests(const std::string& path) {
         records.push_back(record);
     }
     return records;
+}
+
+std::string to_text(const std::vector<DigestRecord>& records) {
+    std::string text;
+    for (const DigestRecord& record : records) {
+        const bool has_loss = record.step > 0;
+        text += std::to_string(record.step) + "\t" + (has_loss ? base::shortest(record.loss) : "-") + "\t" +
+                (has_loss ? to_hex(record.gradients) : "-") + "\t" + to_hex(record.parameters) + "\n";
+    }
+    return text;
 }
 
 }  // namespace tenon::run

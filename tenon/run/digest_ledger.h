@@ -26,6 +26,8 @@ struct DigestRecord {
 };
 
 std::string to_hex(const Digest& digest);
+// A line a record: step, loss, gradients, parameters, by tabs; "-" for what record 0 does not have.
+std::string to_text(const std::vector<DigestRecord>& records);
 
 class DigestLedger {
 public:

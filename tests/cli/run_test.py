@@ -71,6 +71,12 @@ class Training(CliTest):
         self.assertEqual({record[3] for record in records}, {records[2][3]})
         self.assertNotEqual(records[0][3].strip("0"), "")
 
+    def test_the_self_check_covers_every_set_of_this_machine(self):
+        text = self.succeed("doctor", "--self-check")
+        for name in sets_of_this_machine():
+            self.assertIn(f"{name}, threads 1: same", text)
+        self.assertIn("tier kept        D4", text)
+
     def test_generation_is_keyed_by_its_seed(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=3")
         one = self.succeed("generate", "a", "--prompt", "abc", "--tokens", "50", "--seed", "1")

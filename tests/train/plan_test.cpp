@@ -3,11 +3,11 @@
 
 #include "tenon/base/toml.h"
 #include "tenon/core/allocator.h"
+#include "tenon/data/synthetic_tokens.h"
 #include "tenon/models/registry.h"
 #include "tenon/ops/dispatch.h"
 #include "tenon/train/plan.h"
 #include "tests/train/tiny_models.h"
-#include "tests/train/token_source.h"
 
 namespace tenon::tests {
 
@@ -29,8 +29,8 @@ TEST_P(Plan, AgreesWithTheRealStep) {
     train::Trainer trainer(
         *model, [&](const Tensor& x, const Tensor& y, double divisor) { return model->loss(x, y, divisor); }, options);
     trainer.initialize();
-    const TokenSource source(model->sizes().vocabulary, tiny.length, 97);
-    data::Loader loader(std::make_shared<TokenSource>(source), {.seed = 1, .batch = tiny.sequences});
+    const data::SyntheticTokens source(model->sizes().vocabulary, tiny.length, 97);
+    data::Loader loader(std::make_shared<data::SyntheticTokens>(source), {.seed = 1, .batch = tiny.sequences});
     const data::Batch batch = loader.next();
     reset_peak(Device::cpu);
     const ops::CostCounter counter;

@@ -5,6 +5,7 @@
 
 #include "tenon/base/files.h"
 #include "tenon/cpu/instruction_set.h"
+#include "tenon/train/self_check.h"
 #include "tests/train/tiny_models.h"
 
 namespace tenon::tests {
@@ -82,6 +83,14 @@ TEST(SameBits, OnThePlainPath) {
     EXPECT_EQ(to_text(train_tiny(plain_model(), run)), expected);
     const cpu::ForcedInstructionSet forced(InstructionSet::plain);
     EXPECT_EQ(to_text(train_tiny(plain_model(), run)), expected);
+}
+
+TEST(SameBits, TheSelfCheckKnowsTheGoldenFilesFirstSteps) {
+    EXPECT_EQ(golden(plain_model(), {.steps = 5}), train::self_check_digests());
+    const std::string last = "2\tb\n";
+    EXPECT_EQ(train::first_difference("1\ta\n" + last, "1\ta\n" + last), "");
+    EXPECT_EQ(train::first_difference("1\ta\n" + last, "1\ta\n2\tc\n"), "expected 2\tb, got 2\tc");
+    EXPECT_EQ(train::first_difference("1\ta\n", "1\ta\n" + last), "expected , got 2\tb");
 }
 
 TEST(SameBits, LeafCountIsPartOfTheContract) {

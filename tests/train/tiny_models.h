@@ -35,7 +35,7 @@ struct TinyRun {
 
 // The records of a whole run, record 0 first.
 std::vector<run::DigestRecord> train_tiny(const TinyModel& model, const TinyRun& options);
-std::string to_text(const std::vector<run::DigestRecord>& records);
+using run::to_text;
 void prepare();
 
 }  // namespace tenon::tests

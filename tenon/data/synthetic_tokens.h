@@ -1,4 +1,5 @@
-// Random tokens with a little structure, from Philox: a source that needs no text.
+// Random tokens with a little structure, from Philox: a source that needs no text. For benchmarks, tests and
+// self-checks.
 #pragma once
 
 #include <string>
@@ -7,11 +8,11 @@
 #include "tenon/core/random.h"
 #include "tenon/data/source.h"
 
-namespace tenon::tests {
+namespace tenon::data {
 
-class TokenSource final : public data::Source {
+class SyntheticTokens final : public Source {
 public:
-    TokenSource(int64_t vocabulary, int64_t length, int64_t samples)
+    SyntheticTokens(int64_t vocabulary, int64_t length, int64_t samples)
         : vocabulary_(vocabulary), length_(length), samples_(samples) {}
     int64_t samples() const override { return samples_; }
     int64_t length() const override { return length_; }
@@ -32,7 +33,7 @@ private:
     }
 
     int64_t vocabulary_, length_, samples_;
-    std::string digest_ = "token source";
+    std::string digest_ = "synthetic tokens";
 };
 
-}  // namespace tenon::tests
+}  // namespace tenon::data
