@@ -27,6 +27,11 @@ StepPlan plan_step(const base::ConfigSection& model_config, const TrainerOptions
     plan.flops = counter.total().flops;
     plan.bytes = counter.total().bytes;
     plan.peak_memory = memory_counts(Device::meta).peak - before;
+    for (const io::NamedTensors& tensors : {trainer.model_tensors(), trainer.optimizer_tensors()}) {
+        for (const auto& [name, tensor] : tensors) {
+            plan.snapshot_memory += size_class(tensor.numel() * size_of(tensor.dtype()));
+        }
+    }
     return plan;
 }
 

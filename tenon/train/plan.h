@@ -9,10 +9,11 @@
 namespace tenon::train {
 
 struct StepPlan {
-    double flops = 0;         // of one step, all leaves
-    double bytes = 0;         // moved between memory and kernels, each operand once
-    int64_t peak_memory = 0;  // of tensors, rounded as the allocator rounds
-    int64_t parameters = 0;   // elements
+    double flops = 0;             // of one step, all leaves
+    double bytes = 0;             // moved between memory and kernels, each operand once
+    int64_t peak_memory = 0;      // of tensors, rounded as the allocator rounds
+    int64_t snapshot_memory = 0;  // of the copy from which a checkpoint is written, beside the step's
+    int64_t parameters = 0;       // elements
 };
 
 // Runs the whole step (forward, backward, clipping, update) of the model that `config` describes on meta tensors.
