@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tenon/base/fault.h"
-#include "tenon/base/log.h"
 #include "tenon/ops/functions.h"
 #include "tenon/train/interrupt.h"
 
@@ -65,14 +64,6 @@ void Checkpointer::log_done(const std::optional<io::WrittenCheckpoint>& written)
                       {"step", written->step},
                       {"bytes", written->bytes},
                       {"seconds", Json::object({{"blocked", blocked_seconds_}, {"write", written->seconds}})}}));
-}
-
-void Checkpointer::abandon() noexcept {
-    try {
-        log_done(writer_.wait());
-    } catch (const std::exception& error) {
-        base::log_error(error.what());
-    }
 }
 
 double Checkpointer::take_blocked_seconds() {

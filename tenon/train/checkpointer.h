@@ -18,7 +18,7 @@ struct CheckpointOptions {
 };
 
 // Training stands still while tensors are copied, and while the checkpoint before is not yet written. An error of the
-// writing comes out of the next call.
+// writing comes out of the next call; the destructor waits, and logs one that nobody asked for.
 class Checkpointer {
 public:
     // `saved_step`: that of the checkpoint from which the run goes on; -1 for none.
@@ -38,10 +38,8 @@ public:
         if (saved_step_ != trainer_.steps_done()) save(state());
         log_done(writer_.wait());
     }
-    // The run has failed: lets the checkpoint under way come to its end, and logs where that fails, too.
-    void abandon() noexcept;
 
-    // That training stood still since the last call.
+    // Seconds for which training stood still, since the last call.
     double take_blocked_seconds();
 
 private:

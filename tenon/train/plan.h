@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tenon/base/config_schema.h"
+#include "tenon/train/config.h"
 #include "tenon/train/trainer.h"
 
 namespace tenon::train {
@@ -18,5 +19,11 @@ struct StepPlan {
 
 // Runs the whole step (forward, backward, clipping, update) of the model that `config` describes on meta tensors.
 StepPlan plan_step(const base::ConfigSection& model, const TrainerOptions& options, int64_t sequences, int64_t length);
+
+// What a configuration says to a trainer, and the plan of its step.
+TrainerOptions trainer_options(const RunConfig& config);
+StepPlan plan_run(const RunConfig& config);
+// Throws Error(refused) where the machine has less memory than training needs. Said before anything is allocated.
+void check_memory(const RunConfig& config);
 
 }  // namespace tenon::train

@@ -1,5 +1,6 @@
 #include "tenon/train/pretrain.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -8,7 +9,6 @@
 #include "tenon/base/files.h"
 #include "tenon/base/log.h"
 #include "tenon/base/number.h"
-#include "tenon/base/process.h"
 #include "tenon/core/random.h"
 #include "tenon/cpu/peak.h"
 #include "tenon/cpu/thread_pool.h"
@@ -39,35 +39,9 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-LeafOrder leaf_order(const std::string& name) {
-    if (name == "descending") return LeafOrder::descending;
-    return name == "bit-reversed" ? LeafOrder::bit_reversed : LeafOrder::ascending;
-}
-
 ops::Tier tier(const std::string& name) {
     return static_cast<ops::Tier>(name[1] - '0');
 }
-
-}  // namespace
-
-TrainerOptions trainer_options(const RunConfig& config) {
-    TrainerOptions options;
-    options.seed = static_cast<uint64_t>(config.train.integer("seed"));
-    options.leaves = config.batch.integer("leaves");
-    options.leaf_order = leaf_order(config.batch.string("leaf_order"));
-    options.clip_norm = config.optim.real("clip_norm");
-    options.adamw = {config.optim.real("beta1"), config.optim.real("beta2"), config.optim.real("eps"),
-                     config.optim.real("weight_decay")};
-    options.schedule = {optim::schedule_kind(config.schedule.string("kind")),
-                        config.optim.real("learning_rate"),
-                        config.schedule.integer("warmup_steps"),
-                        config.train.integer("steps"),
-                        config.schedule.real("final_share"),
-                        config.schedule.real("decay_share")};
-    return options;
-}
-
-namespace {
 
 text::Tokenizer make_tokenizer(const RunConfig& config, std::string_view train_text) {
     if (config.tokenizer.has("path")) return text::Tokenizer::load(config.tokenizer.string("path"));
@@ -76,23 +50,6 @@ text::Tokenizer make_tokenizer(const RunConfig& config, std::string_view train_t
     text::TrainerOptions options;
     options.vocab_size = config.tokenizer.integer("vocab_size");
     return text::train_tokenizer(train_text, options);
-}
-
-StepPlan plan_run(const RunConfig& config) {
-    return plan_step(config.model, trainer_options(config), config.batch.integer("sequences"),
-                     config.batch.integer("length"));
-}
-
-// Said before anything is allocated.
-void check_memory(const RunConfig& config) {
-    const StepPlan plan = plan_run(config);
-    const int64_t needed = plan.peak_memory + plan.snapshot_memory;
-    const int64_t available = base::memory_available();
-    if (needed <= available || available <= 0) return;  // 0: the system does not say
-    throw Error(Code::refused, "memory",
-                "training needs " + base::human_bytes(needed) + " (" + base::human_bytes(plan.snapshot_memory) +
-                    " of it for checkpoints) and " + base::human_bytes(available) +
-                    " are available; use more batch.leaves, a smaller batch or a smaller model");
 }
 
 // Checkpoints after the newest good one are damaged. They keep their bytes but not their names: the run comes to
@@ -173,14 +130,13 @@ public:
 
     // To the last step, or to a signal. However it ends, run.json says so.
     PretrainResult run() {
-        Checkpointer checkpointer(*folder_, trainer_, *events_, *ledger_,
-                                  {config_.checkpoint.integer("every"), config_.checkpoint.integer("keep")},
-                                  saved_step_);
         try {
+            Checkpointer checkpointer(*folder_, trainer_, *events_, *ledger_,
+                                      {config_.checkpoint.integer("every"), config_.checkpoint.integer("keep")},
+                                      saved_step_);
             return run_steps(checkpointer);
         } catch (const std::exception& error) {
             base::set_progress_line("");
-            checkpointer.abandon();
             record_failure(error.what());
             throw;
         }
@@ -233,10 +189,18 @@ private:
         const bool repeats = checkpoint && checkpoint->step > 0 && found.empty() && repeats_from_start(record);
         if (repeats) {
             if (const auto reason = differs_at_step_1()) found.push_back({"numerics", *reason});
-        } else if (checkpoint) {
-            base::log_info("the run has changed since its first step, so numerics are not compared");
+        }
+        // What was allowed at this very step needs no second word when the run was killed before its next checkpoint.
+        if (checkpoint && changes(record, record_.origin()).empty()) {
+            const std::vector<std::string> before = allowed_at(checkpoint->step, record);
+            std::erase_if(found, [&](const Change& each) {
+                return std::find(before.begin(), before.end(), each.name) != before.end();
+            });
         }
         check_allowed(found, options.allow, repeats);
+        if (checkpoint && !repeats) {
+            base::log_info("the run has changed since its first step, so numerics are not compared");
+        }
         if (checkpoint && checkpoint->step > config_.train.integer("steps")) {
             throw Error(Code::refused, "resume",
                         "train.steps is " + std::to_string(config_.train.integer("steps")) + " and step " +
@@ -247,19 +211,10 @@ private:
     // Does step 1 again, from nothing: whether this program computes what the one did that began the run.
     std::optional<std::string> differs_at_step_1() {
         const std::vector<run::DigestRecord> records = run::read_digests(folder_->digests());
-        if (records.size() < 2) throw Error(Code::file, "digests", folder_->digests() + ": step 1 is missing");
         trainer_.initialize();
         const run::Digest start = trainer_.parameter_digest();
         const StepReport again = trainer_.step(loader_.next());
-        const auto difference = [&](const std::string& what, const run::Digest& was,
-                                    const run::Digest& is) -> std::optional<std::string> {
-            if (was == is) return std::nullopt;
-            return "this program does not compute what the one did that began the run: digests of the " + what +
-                   " were " + run::to_hex(was) + " and are " + run::to_hex(is);
-        };
-        if (auto reason = difference("first parameters", records[0].parameters, start)) return reason;
-        if (auto reason = difference("gradients of step 1", records[1].gradients, again.gradients)) return reason;
-        return difference("parameters after step 1", records[1].parameters, again.parameters);
+        return difference_from_record(records, start, {again.step, again.loss, again.gradients, again.parameters});
     }
 
     void restore(const io::CheckpointContent& checkpoint) {

@@ -8,7 +8,6 @@
 
 #include "tenon/train/config.h"
 #include "tenon/train/resume.h"
-#include "tenon/train/trainer.h"
 
 namespace tenon::train {
 
@@ -25,8 +24,6 @@ struct PretrainResult {
     double share_of_peak = 0;
 };
 
-// What a configuration says to a trainer.
-TrainerOptions trainer_options(const RunConfig& config);
 // Begins a run in a new folder.
 PretrainResult pretrain(const RunConfig& config, const std::string& run_path);
 // Goes on from the newest good checkpoint, or from the start where there is none. Refused where the numbers to come

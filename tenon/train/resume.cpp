@@ -92,6 +92,35 @@ void check_allowed(const std::vector<Change>& found, const std::vector<std::stri
     }
 }
 
+std::vector<std::string> allowed_at(int64_t step, const Json& record) {
+    std::vector<std::string> names;
+    const Json* resumes = record.find("resumes");
+    if (resumes == nullptr) return names;
+    for (const Json& each : resumes->array_value()) {
+        if (each.at("step").integer() != step) continue;
+        for (const Json& name : each.at("allowed").array_value()) names.push_back(name.string());
+    }
+    return names;
+}
+
+std::optional<std::string> difference_from_record(const std::vector<run::DigestRecord>& record,
+                                                  const run::Digest& first_parameters, const run::DigestRecord& again) {
+    if (record.size() < 2) throw Error(Code::file, "resume", "digests.bin has no record of step 1");
+    struct Row {
+        std::string_view what;
+        run::Digest was, is;
+    };
+    const Row rows[] = {{"the first parameters", record[0].parameters, first_parameters},
+                        {"the gradients of step 1", record[1].gradients, again.gradients},
+                        {"the parameters after step 1", record[1].parameters, again.parameters}};
+    for (const Row& row : rows) {
+        if (row.was == row.is) continue;
+        return "this program does not compute what the one did that began the run: the digest of " +
+               std::string(row.what) + " was " + run::to_hex(row.was) + " and is " + run::to_hex(row.is);
+    }
+    return std::nullopt;
+}
+
 bool repeats_from_start(const Json& record) {
     const Json* resumes = record.find("resumes");
     if (resumes == nullptr) return true;

@@ -45,6 +45,8 @@ class CheckpointWriterTest : public testing::Test {
 protected:
     CheckpointWriterTest() {
         cpu::register_kernels();
+        weight_ = ops::zeros({2, 3});
+        moment_ = ops::zeros({5});
         base::write_file_atomically(log_, "log\n");
         base::make_directory(folder_);
     }
@@ -71,8 +73,7 @@ protected:
     const TemporaryFolder temporary_;
     const std::string folder_ = base::join_path(temporary_.path(), "checkpoints");
     const std::string log_ = base::join_path(temporary_.path(), "log");
-    Tensor weight_ = ops::zeros({2, 3});
-    Tensor moment_ = ops::zeros({5});
+    Tensor weight_, moment_;
 };
 
 TEST_F(CheckpointWriterTest, WritesTheValuesOfTheCallWhileTheyChange) {
