@@ -92,16 +92,22 @@ void add_train(base::CommandLine& line) {
 void add_resume(base::CommandLine& line) {
     struct Arguments {
         std::string run;
+        train::ResumeOptions options;
         std::optional<int64_t> threads;
     };
     const auto arguments = std::make_shared<Arguments>();
     line.add("resume", "Go on with a run that was interrupted, as if it had not been.", "tenon resume runs/bible-1")
         .positional("RUN", &arguments->run, "the run's folder")
+        .option("--allow", "CHANGE", &arguments->options.allow,
+                "go on although this changed: data, tokenizer, config or numerics; recorded; may be repeated")
+        .option("--set", "KEY=VALUE", &arguments->options.sets,
+                "replace train.steps, train.log_every, checkpoint.every, checkpoint.keep or data.path; any other key "
+                "needs --allow config; may be repeated")
         .option("--threads", "N", &arguments->threads, "threads that compute; changes no bit of the result")
         .action([arguments] {
             cpu::register_kernels();
             if (arguments->threads) cpu::set_threads(*arguments->threads);
-            return report(train::resume_pretrain(arguments->run));
+            return report(train::resume_pretrain(arguments->run, arguments->options));
         });
 }
 

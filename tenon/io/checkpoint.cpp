@@ -35,9 +35,9 @@ bool is_committed(const std::string& path) {
     return base::exists(base::join_path(path, "COMMIT"));
 }
 
-// Writes one safetensors file and describes it in the manifest.
-void write_part(const std::string& folder, const std::string& name, const NamedTensors& tensors, Json& files,
-                Json& entries) {
+// Writes one safetensors file and describes it in the manifest. Gives its bytes.
+int64_t write_part(const std::string& folder, const std::string& name, const NamedTensors& tensors, Json& files,
+                   Json& entries) {
     const WrittenFile written = write_safetensors(base::join_path(folder, name), tensors, {{"format", "pt"}});
     files.set(name, Json::object({{"bytes", written.bytes}, {"sha256", written.sha256}}));
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -56,6 +56,7 @@ void write_part(const std::string& folder, const std::string& name, const NamedT
                                    {"dtype", name_of(tensor.dtype())},
                                    {"sha256", written.tensor_sha256[i]}}));
     }
+    return written.bytes;
 }
 
 [[noreturn]] void broken(const std::string& path, const std::string& what) {
@@ -109,7 +110,7 @@ std::string checkpoint_path(const std::string& folder, int64_t step) {
     return base::join_path(folder, "step-" + std::to_string(step));
 }
 
-void write_checkpoint(const std::string& folder, const CheckpointContent& content) {
+int64_t write_checkpoint(const std::string& folder, const CheckpointContent& content) {
     const std::string final_path = checkpoint_path(folder, content.step);
     if (base::exists(final_path)) {
         if (is_committed(final_path)) broken(final_path, "exists already");
@@ -120,8 +121,8 @@ void write_checkpoint(const std::string& folder, const CheckpointContent& conten
     base::make_directory(path);
     Json files = Json::object();
     Json tensors = Json::array();
-    write_part(path, model_file, content.model, files, tensors);
-    write_part(path, optimizer_file, content.optimizer, files, tensors);
+    int64_t bytes = write_part(path, model_file, content.model, files, tensors);
+    bytes += write_part(path, optimizer_file, content.optimizer, files, tensors);
     const Json manifest = Json::object({{"format", newest_format},
                                         {"step", content.step},
                                         {"files", std::move(files)},
@@ -129,6 +130,7 @@ void write_checkpoint(const std::string& folder, const CheckpointContent& conten
                                         {"state", content.state},
                                         {"lengths", content.lengths}});
     const std::string text = manifest.pretty() + "\n";
+    bytes += static_cast<int64_t>(text.size());
     if (TENON_FAULT(commit_comes_first)) {
         base::write_file_atomically(base::join_path(path, "COMMIT"), base::sha256_hex(text) + "\n");
     }
@@ -136,8 +138,9 @@ void write_checkpoint(const std::string& folder, const CheckpointContent& conten
     base::sync_directory(path);
     base::rename_path(path, final_path);
     base::sync_directory(folder);
-    if (TENON_FAULT(commit_left_out)) return;
+    if (TENON_FAULT(commit_left_out)) return bytes;
     base::write_file_atomically(base::join_path(final_path, "COMMIT"), base::sha256_hex(text) + "\n");
+    return bytes;
 }
 
 CheckpointContent read_checkpoint(const std::string& path) {

@@ -24,8 +24,9 @@ struct CheckpointContent {
     base::Json lengths;  // bytes of the run's logs that belong to it: {"events.jsonl": n, …}
 };
 
-// Writes `folder`/step-N. The folder must exist; an uncommitted step-N is replaced, a committed one is an error.
-void write_checkpoint(const std::string& folder, const CheckpointContent& content);
+// Writes `folder`/step-N. The folder must exist; an uncommitted step-N is replaced, a committed one is an error. Gives
+// the bytes of its files but COMMIT.
+int64_t write_checkpoint(const std::string& folder, const CheckpointContent& content);
 
 // Reads one checkpoint and checks every SHA-256. Errors name the file, and the tensor whose bytes differ.
 CheckpointContent read_checkpoint(const std::string& path);

@@ -136,7 +136,7 @@ WrittenFile write_safetensors(const std::string& path, const NamedTensors& tenso
     put(header.data(), static_cast<int64_t>(header.size()));
     const ops::NoGrad guard;
     for (const auto& [name, tensor] : tensors) {
-        const Tensor plain = ops::contiguous(tensor);
+        const Tensor plain = tensor.is_contiguous() ? tensor : ops::contiguous(tensor);
         const int64_t bytes = plain.numel() * size_of(plain.dtype());
         base::Sha256 own;
         own.update(cpu::data<>(plain), bytes);

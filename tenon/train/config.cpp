@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <set>
 
 #include "tenon/base/error.h"
 #include "tenon/base/fault.h"
@@ -241,6 +242,17 @@ base::TomlValue to_toml(const Json& json, const base::Place& place, const std::s
     base::fail_at(place, path + " is no value of a configuration");
 }
 
+// Gives the full keys that were set.
+std::set<std::string> apply(const std::vector<std::string>& overrides, base::TomlTable& document) {
+    std::set<std::string> keys;
+    for (const std::string& text : overrides) {
+        base::TomlOverride each = base::parse_override(text);
+        keys.insert(each.value.path());
+        document.set(each.keys, std::move(each.value));
+    }
+    return keys;
+}
+
 }  // namespace
 
 std::vector<ConfigSection*> RunConfig::sections() {
@@ -275,14 +287,11 @@ std::vector<SectionKeys> section_keys() {
 
 RunConfig read_run_config(const std::string& path, const std::vector<std::string>& overrides) {
     base::TomlTable document = base::read_toml(path);
-    for (const std::string& text : overrides) {
-        base::TomlOverride override_ = base::parse_override(text);
-        document.set(override_.keys, std::move(override_.value));
-    }
+    apply(overrides, document);
     return resolve(document);
 }
 
-RunConfig recorded_run_config(const Json& record, const std::string& where) {
+RunConfig recorded_run_config(const Json& record, const std::string& where, const std::vector<std::string>& overrides) {
     const base::Place place{where, 0, 0};
     base::TomlTable document(place, "");
     for (const auto& [section, keys] : record.at("config").object_value()) {
@@ -291,11 +300,13 @@ RunConfig recorded_run_config(const Json& record, const std::string& where) {
             document.set({section, key}, to_toml(value, place, section + "." + key));
         }
     }
+    const std::set<std::string> replaced = apply(overrides, document);
     RunConfig config = resolve(document);
     // Where each value came from when the run began.
     const base::JsonReader origins = base::JsonReader(record, where, "run")["origins"];
     for (ConfigSection* section : config.sections()) {
         for (const auto& [key, value] : section->values()) {
+            if (replaced.count(section->name() + "." + key) != 0) continue;
             section->decide(key, value.value, origins[section->name()][key].string());
         }
     }

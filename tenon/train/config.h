@@ -29,9 +29,10 @@ std::vector<SectionKeys> section_keys();
 
 // Reads `path`, applies the overrides ("key=value"), checks everything that can be checked without the data.
 RunConfig read_run_config(const std::string& path, const std::vector<std::string>& overrides);
-// The configuration that a run recorded, each value with the origin it had: "config" and "origins" of its run.json.
-// `where` names the file in errors.
-RunConfig recorded_run_config(const base::Json& record, const std::string& where);
+// The configuration that a run recorded, each value with the origin it had: "config" and "origins" of its run.json;
+// then the overrides. `where` names the file in errors.
+RunConfig recorded_run_config(const base::Json& record, const std::string& where,
+                              const std::vector<std::string>& overrides = {});
 
 // A [model] section alone, from JSON: {"model_type": …, …}, as in Hugging Face's config.json.
 base::ConfigSection recorded_model_config(const base::Json& values, const std::string& where);

@@ -1,5 +1,6 @@
 #include "tenon/train/pretrain.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -8,7 +9,6 @@
 #include "tenon/base/files.h"
 #include "tenon/base/log.h"
 #include "tenon/base/number.h"
-#include "tenon/base/process.h"
 #include "tenon/core/random.h"
 #include "tenon/cpu/peak.h"
 #include "tenon/cpu/thread_pool.h"
@@ -17,16 +17,16 @@
 #include "tenon/io/checkpoint.h"
 #include "tenon/models/registry.h"
 #include "tenon/ops/dispatch.h"
-#include "tenon/ops/functions.h"
-#include "tenon/ops/host.h"
-#include "tenon/run/environment.h"
 #include "tenon/run/event_log.h"
 #include "tenon/run/run_folder.h"
 #include "tenon/text/pieces.h"
 #include "tenon/text/trainer.h"
+#include "tenon/train/checkpointer.h"
 #include "tenon/train/interrupt.h"
 #include "tenon/train/plan.h"
 #include "tenon/train/progress.h"
+#include "tenon/train/run_record.h"
+#include "tenon/train/validation.h"
 
 namespace tenon::train {
 
@@ -39,35 +39,9 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-LeafOrder leaf_order(const std::string& name) {
-    if (name == "descending") return LeafOrder::descending;
-    return name == "bit-reversed" ? LeafOrder::bit_reversed : LeafOrder::ascending;
-}
-
 ops::Tier tier(const std::string& name) {
     return static_cast<ops::Tier>(name[1] - '0');
 }
-
-}  // namespace
-
-TrainerOptions trainer_options(const RunConfig& config) {
-    TrainerOptions options;
-    options.seed = static_cast<uint64_t>(config.train.integer("seed"));
-    options.leaves = config.batch.integer("leaves");
-    options.leaf_order = leaf_order(config.batch.string("leaf_order"));
-    options.clip_norm = config.optim.real("clip_norm");
-    options.adamw = {config.optim.real("beta1"), config.optim.real("beta2"), config.optim.real("eps"),
-                     config.optim.real("weight_decay")};
-    options.schedule = {optim::schedule_kind(config.schedule.string("kind")),
-                        config.optim.real("learning_rate"),
-                        config.schedule.integer("warmup_steps"),
-                        config.train.integer("steps"),
-                        config.schedule.real("final_share"),
-                        config.schedule.real("decay_share")};
-    return options;
-}
-
-namespace {
 
 text::Tokenizer make_tokenizer(const RunConfig& config, std::string_view train_text) {
     if (config.tokenizer.has("path")) return text::Tokenizer::load(config.tokenizer.string("path"));
@@ -78,19 +52,17 @@ text::Tokenizer make_tokenizer(const RunConfig& config, std::string_view train_t
     return text::train_tokenizer(train_text, options);
 }
 
-StepPlan plan_run(const RunConfig& config) {
-    return plan_step(config.model, trainer_options(config), config.batch.integer("sequences"),
-                     config.batch.integer("length"));
-}
-
-// Said before anything is allocated.
-void check_memory(const RunConfig& config) {
-    const int64_t needed = plan_run(config).peak_memory;
-    const int64_t available = base::memory_available();
-    if (needed <= available || available <= 0) return;  // 0: the system does not say
-    throw Error(Code::refused, "memory",
-                "the step needs " + base::human_bytes(needed) + " and " + base::human_bytes(available) +
-                    " are available; use more batch.leaves, a smaller batch or a smaller model");
+// Checkpoints after the newest good one are damaged. They keep their bytes but not their names: the run comes to
+// those steps again.
+void set_aside_after(int64_t good_step, const std::string& folder) {
+    for (const int64_t step : io::committed_steps(folder)) {
+        if (step <= good_step) continue;
+        const std::string path = io::checkpoint_path(folder, step);
+        const std::string aside = base::join_path(folder, "damaged-step-" + std::to_string(step));
+        base::remove_tree(aside);
+        base::rename_path(path, aside);
+        base::log_warning("[checkpoint] " + path + " is now " + aside);
+    }
 }
 
 // Everything a run consists of while it runs.
@@ -105,7 +77,12 @@ public:
           trainer_(
               *model_, [this](const Tensor& x, const Tensor& y, double divisor) { return model_->loss(x, y, divisor); },
               options_),
-          loader_(source_, {.seed = options_.seed, .batch = config_.batch.integer("sequences")}) {
+          loader_(source_, {.seed = options_.seed, .batch = config_.batch.integer("sequences")}),
+          record_(config_, Json::object({{"text", text.digest()},
+                                         {"data", source_->digest()},
+                                         {"tokenizer", tokenizer_.digest()},
+                                         {"samples", source_->samples()},
+                                         {"pattern_engine", text::pattern_engine()}})) {
         if (tokenizer_.size() > model_->sizes().vocabulary) {
             config_.model.fail("vocab_size", "is " + std::to_string(model_->sizes().vocabulary) +
                                                  " and the tokenizer has " + std::to_string(tokenizer_.size()) +
@@ -114,7 +91,6 @@ public:
         if (!text.held_out().empty()) {
             held_out_ = std::make_unique<data::HeldOut>(text.held_out(), tokenizer_, config_.batch.integer("length"));
         }
-        text_digest_ = text.digest();
         ops::set_minimum_tier(tier(config_.numerics.string("tier")));
     }
 
@@ -123,17 +99,31 @@ public:
         trainer_.initialize();
         tokenizer_.save(folder_->tokenizer());
         open_logs(0, 0);
-        started_ = base::utc_now();
+        record_.begin();
         write_record("running");
         const run::Digest start = TENON_FAULT(record_0_is_empty) ? run::Digest{} : trainer_.parameter_digest();
         ledger_->append({0, std::numeric_limits<float>::quiet_NaN(), {}, start});
     }
 
     // From the newest good checkpoint, or from the start where there is none.
-    void resume(run::RunFolder folder, const Json& record) {
-        check_unchanged(record);
+    void resume(run::RunFolder folder, const Json& record, const ResumeOptions& options) {
+        const auto start = Clock::now();
         folder_ = std::make_unique<run::RunFolder>(std::move(folder));
-        if (restore(record)) return;
+        std::vector<std::string> skipped;
+        const auto checkpoint = io::read_newest(folder_->checkpoints(), skipped);
+        for (const std::string& message : skipped) base::log_warning(message);
+        check_changes(record, checkpoint, options);
+        set_aside_after(checkpoint ? checkpoint->step : -1, folder_->checkpoints());
+        record_.go_on(record);
+        record_.add_resume(checkpoint ? checkpoint->step : 0, options.allow, options.sets);
+        if (checkpoint) {
+            restore(*checkpoint);
+            write_record("running");
+            events_->append(
+                Json::object({{"event", "resume"}, {"step", checkpoint->step}, {"seconds", seconds_since(start)}}));
+            base::log_info("resuming " + folder_->path() + " after step " + std::to_string(checkpoint->step));
+            return;
+        }
         base::log_warning("[resume] " + folder_->path() + ": no checkpoint is left, so it begins again at step 0");
         begin(std::move(*folder_));
     }
@@ -141,7 +131,10 @@ public:
     // To the last step, or to a signal. However it ends, run.json says so.
     PretrainResult run() {
         try {
-            return run_steps();
+            Checkpointer checkpointer(*folder_, trainer_, *events_, *ledger_,
+                                      {config_.checkpoint.integer("every"), config_.checkpoint.integer("keep")},
+                                      saved_step_);
+            return run_steps(checkpointer);
         } catch (const std::exception& error) {
             base::set_progress_line("");
             record_failure(error.what());
@@ -150,14 +143,18 @@ public:
     }
 
 private:
-    PretrainResult run_steps() {
+    PretrainResult run_steps(Checkpointer& checkpointer) {
         const InterruptScope interrupts;
         const int64_t steps = config_.train.integer("steps");
         const StepPlan plan = plan_run(config_);
         announce(plan);
         const double peak = cpu::measure_peak_flops(cpu::threads(), 0.2);
         Progress progress(trainer_.steps_done(), steps, config_.train.integer("log_every"), plan.flops, peak);
-        while (trainer_.steps_done() < steps && InterruptScope::signal() == 0) one_step(progress);
+        const auto state = [this] { return resume_state(); };
+        while (trainer_.steps_done() < steps && InterruptScope::signal() == 0) {
+            one_step(progress, checkpointer.take_blocked_seconds());
+            checkpointer.after_step(state);
+        }
         progress.finish();
         // The first look may have come while others had the machine.
         progress.saw_peak(cpu::measure_peak_flops(cpu::threads(), 0.2));
@@ -165,8 +162,8 @@ private:
         result_.steps_done = trainer_.steps_done();
         result_.tokens_per_second = progress.tokens_per_second();
         result_.share_of_peak = progress.share_of_peak();
-        if (last_checkpoint_ != trainer_.steps_done()) write_checkpoint();
-        if (trainer_.steps_done() == steps && held_out_) validate();
+        checkpointer.finish(state);
+        if (trainer_.steps_done() == steps && held_out_) run_validation();
         result_.signal = InterruptScope::signal();
         write_record(result_.signal == 0 ? "completed" : "interrupted");
         return result_;
@@ -181,39 +178,68 @@ private:
         }
     }
 
-    // Checkpoints after the newest good one are damaged. They keep their bytes but not their names: the run comes to
-    // those steps again.
-    void set_aside_after(int64_t good_step) const {
-        for (const int64_t step : io::committed_steps(folder_->checkpoints())) {
-            if (step <= good_step) continue;
-            const std::string path = io::checkpoint_path(folder_->checkpoints(), step);
-            const std::string aside = base::join_path(folder_->checkpoints(), "damaged-step-" + std::to_string(step));
-            base::remove_tree(aside);
-            base::rename_path(path, aside);
-            base::log_warning("[checkpoint] " + path + " is now " + aside);
+    void write_record(const std::string& state, const std::string& failure = {}) const {
+        record_.write(*folder_, state, trainer_.steps_done(), failure);
+    }
+
+    // Nothing is written before this returns.
+    void check_changes(const Json& record, const std::optional<io::CheckpointContent>& checkpoint,
+                       const ResumeOptions& options) {
+        std::vector<Change> found = changes(checkpoint ? checkpoint->state : record, record_.origin());
+        const bool repeats = checkpoint && checkpoint->step > 0 && found.empty() && repeats_from_start(record);
+        if (repeats) {
+            if (const auto reason = differs_at_step_1()) found.push_back({"numerics", *reason});
+        }
+        // What was allowed at this very step needs no second word when the run was killed before its next checkpoint.
+        if (checkpoint && changes(record, record_.origin()).empty()) {
+            const std::vector<std::string> before = allowed_at(checkpoint->step, record);
+            std::erase_if(found, [&](const Change& each) {
+                return std::find(before.begin(), before.end(), each.name) != before.end();
+            });
+        }
+        check_allowed(found, options.allow, repeats);
+        if (checkpoint && !repeats) {
+            base::log_info("the run has changed since its first step, so numerics are not compared");
+        }
+        if (checkpoint && checkpoint->step > config_.train.integer("steps")) {
+            throw Error(Code::refused, "resume",
+                        "train.steps is " + std::to_string(config_.train.integer("steps")) + " and step " +
+                            std::to_string(checkpoint->step) + " is done");
         }
     }
 
-    // False where there is no checkpoint.
-    bool restore(const Json& record) {
-        started_ = record.at("host").at("started").string();
-        std::vector<std::string> skipped;
-        const auto checkpoint = io::read_newest(folder_->checkpoints(), skipped);
-        for (const std::string& message : skipped) base::log_warning(message);
-        set_aside_after(checkpoint ? checkpoint->step : -1);
-        if (!checkpoint) return false;
-        trainer_.restore(checkpoint->step, checkpoint->model, checkpoint->optimizer);
-        last_checkpoint_ = checkpoint->step;
-        const base::JsonReader state(checkpoint->state, "manifest.json", "checkpoint");
+    // Does step 1 again, from nothing: whether this program computes what the one did that began the run.
+    std::optional<std::string> differs_at_step_1() {
+        const std::vector<run::DigestRecord> records = run::read_digests(folder_->digests());
+        trainer_.initialize();
+        const run::Digest start = trainer_.parameter_digest();
+        const StepReport again = trainer_.step(loader_.next());
+        return difference_from_record(records, start, {again.step, again.loss, again.gradients, again.parameters});
+    }
+
+    void restore(const io::CheckpointContent& checkpoint) {
+        trainer_.restore(checkpoint.step, checkpoint.model, checkpoint.optimizer);
+        saved_step_ = checkpoint.step;
+        const base::JsonReader state(checkpoint.state, "manifest.json", "checkpoint");
         loader_.seek(state["loader_place"].integer());
         set_generator_state({static_cast<uint64_t>(state["generator_seed"].integer()),
                              static_cast<uint64_t>(state["generator_ordinal"].integer())});
         result_.first_loss = state["first_loss"].real();
         result_.last_loss = state["last_loss"].real();
-        const base::JsonReader lengths(checkpoint->lengths, "manifest.json", "checkpoint");
+        const base::JsonReader lengths(checkpoint.lengths, "manifest.json", "checkpoint");
         open_logs(lengths["events.jsonl"].integer(), lengths["digests.bin"].integer());
-        base::log_info("resuming " + folder_->path() + " after step " + std::to_string(checkpoint->step));
-        return true;
+    }
+
+    // What restore() needs besides tensors, and what check_changes() compares.
+    Json resume_state() const {
+        const GeneratorState generator = generator_state();
+        Json state = record_.origin();
+        state.set("loader_place", loader_.place());
+        state.set("generator_seed", static_cast<int64_t>(generator.seed));
+        state.set("generator_ordinal", static_cast<int64_t>(generator.ordinal));
+        state.set("first_loss", result_.first_loss);
+        state.set("last_loss", result_.last_loss);
+        return state;
     }
 
     void open_logs(int64_t event_bytes, int64_t digest_bytes) {
@@ -224,10 +250,12 @@ private:
     void announce(const StepPlan& plan) const {
         base::log_info(base::human_count(static_cast<double>(plan.parameters)) + " parameters, " +
                        base::human_count(plan.flops) + "FLOP a step, peak memory " +
-                       base::human_bytes(plan.peak_memory) + ", " + std::to_string(cpu::threads()) + " threads");
+                       base::human_bytes(plan.peak_memory + plan.snapshot_memory) + ", " +
+                       std::to_string(cpu::threads()) + " threads");
     }
 
-    void one_step(Progress& progress) {
+    // blocked_seconds: what checkpoints took since the last step.
+    void one_step(Progress& progress, double blocked_seconds) {
         const auto start = Clock::now();
         const data::Batch batch = loader_.next();
         const StepReport report = trainer_.step(batch);
@@ -246,107 +274,22 @@ private:
                                                                 {"forward", report.seconds.forward},
                                                                 {"backward", report.seconds.backward},
                                                                 {"optimizer", report.seconds.optimizer},
-                                                                {"checkpoint", checkpoint_seconds_}})}}));
-        checkpoint_seconds_ = 0;
+                                                                {"checkpoint", blocked_seconds}})}}));
         ledger_->append({report.step, report.loss, report.gradients, report.parameters});
         progress.step(report, seconds);
-        const int64_t every = config_.checkpoint.integer("every");
-        if (every > 0 && report.step % every == 0) write_checkpoint();
     }
 
-    void write_checkpoint() {
-        const auto start = Clock::now();
-        events_->append(Json::object({{"event", "checkpoint"}, {"step", trainer_.steps_done()}}));
-        events_->sync();
-        ledger_->sync();
-        const GeneratorState generator = generator_state();
-        io::CheckpointContent content;
-        content.step = trainer_.steps_done();
-        content.model = trainer_.model_tensors();
-        content.optimizer = trainer_.optimizer_tensors();
-        if (TENON_FAULT(moments_not_saved)) {
-            for (auto& [name, tensor] : content.optimizer) tensor = ops::zeros(tensor.shape());
-        }
-        content.state = Json::object({{"loader_place", loader_.place()},
-                                      {"data", source_->digest()},
-                                      {"generator_seed", static_cast<int64_t>(generator.seed)},
-                                      {"generator_ordinal", static_cast<int64_t>(generator.ordinal)},
-                                      {"first_loss", result_.first_loss},
-                                      {"last_loss", result_.last_loss}});
-        content.lengths = Json::object({{"events.jsonl", events_->size()}, {"digests.bin", ledger_->size()}});
-        io::write_checkpoint(folder_->checkpoints(), content);
-        io::prune_checkpoints(folder_->checkpoints(), config_.checkpoint.integer("keep"));
-        last_checkpoint_ = content.step;
-        checkpoint_seconds_ += seconds_since(start);
-    }
-
-    // Every held-out token but the first is predicted once, one window at a time, so the figure depends on no batch.
-    void validate() {
-        const ops::NoGrad guard;
-        model_->set_training(false);
-        const int64_t length = held_out_->length();
-        std::vector<int64_t> inputs(static_cast<size_t>(length));
-        std::vector<int64_t> targets(static_cast<size_t>(length));
-        double nats = 0;
-        for (int64_t i = 0; i < held_out_->samples(); ++i) {
-            if (InterruptScope::signal() != 0) break;
-            if (base::stderr_is_terminal()) {
-                base::set_progress_line("validation " + std::to_string(i) + "/" + std::to_string(held_out_->samples()));
-            }
-            held_out_->read(i, inputs, targets);
-            nats += ops::item(
-                model_->loss(ops::from_values(inputs, {1, length}), ops::from_values(targets, {1, length}), 1));
-        }
-        base::set_progress_line("");
-        if (InterruptScope::signal() != 0) return;
+    void run_validation() {
+        const auto validation = validate(*model_, *held_out_);
+        if (!validation) return;
         result_.has_validation = true;
-        result_.validation_nats = nats / static_cast<double>(held_out_->predictions());
-        result_.validation_bits = held_out_->bits_per_byte(nats);
+        result_.validation_nats = validation->nats_per_token;
+        result_.validation_bits = validation->bits_per_byte;
         events_->append(Json::object({{"event", "validation"},
                                       {"step", trainer_.steps_done()},
-                                      {"nats_per_token", result_.validation_nats},
-                                      {"bits_per_byte", result_.validation_bits},
-                                      {"tokens", held_out_->predictions()}}));
-    }
-
-    Json inputs_json() const {
-        return Json::object({{"text", text_digest_},
-                             {"data", source_->digest()},
-                             {"tokenizer", tokenizer_.digest()},
-                             {"samples", source_->samples()},
-                             {"pattern_engine", text::pattern_engine()}});
-    }
-
-    void check_unchanged(const Json& record) const {
-        const Json now = inputs_json();
-        for (const char* key : {"text", "tokenizer", "data"}) {
-            if (record.at("inputs").at(key) == now.at(key)) continue;
-            throw Error(Code::refused, "resume",
-                        std::string("the ") + key + " is not what the run began with: its digest was " +
-                            record.at("inputs").at(key).string() + " and is " + now.at(key).string());
-        }
-    }
-
-    void write_record(const std::string& state, const std::string& failure = {}) const {
-        Json host = run::machine_json();
-        host.set("run", folder_->path());
-        host.set("started", started_);
-        if (state != "running") host.set("ended", base::utc_now());
-        Json outcome = Json::object({{"state", state}, {"step", trainer_.steps_done()}});
-        if (!failure.empty()) outcome.set("failure", failure);
-        folder_->write_record(
-            Json::object({{"format", 1},
-                          {"recipe", "pretrain"},
-                          {"config", config_.values_json()},
-                          {"origins", config_.origins_json()},
-                          {"inputs", inputs_json()},
-                          {"contract", Json::object({{"leaves", options_.leaves},
-                                                     {"k_blocks", config_.numerics.integer("k_blocks")},
-                                                     {"tier", config_.numerics.string("tier")}})},
-                          {"build", run::build_json()},
-                          {"providers", run::providers_json()},
-                          {"outcome", std::move(outcome)},
-                          {"host", std::move(host)}}));
+                                      {"nats_per_token", validation->nats_per_token},
+                                      {"bits_per_byte", validation->bits_per_byte},
+                                      {"tokens", validation->tokens}}));
     }
 
     RunConfig config_;
@@ -358,18 +301,17 @@ private:
     std::unique_ptr<models::CausalLM> model_;
     Trainer trainer_;
     data::Loader loader_;
-    std::string text_digest_;
+    RunRecord record_;
     std::unique_ptr<run::EventLog> events_;
     std::unique_ptr<run::DigestLedger> ledger_;
-    std::string started_;
-    int64_t last_checkpoint_ = -1;
-    double checkpoint_seconds_ = 0;  // since the last step's event
+    int64_t saved_step_ = -1;
     PretrainResult result_;
 };
 
 }  // namespace
 
 PretrainResult pretrain(const RunConfig& config, const std::string& run_path) {
+    const CheckpointRequestScope requests;
     // What can fail without a folder fails before there is one.
     run::RunFolder::check_free(run_path);
     check_memory(config);
@@ -379,15 +321,17 @@ PretrainResult pretrain(const RunConfig& config, const std::string& run_path) {
     return training.run();
 }
 
-PretrainResult resume_pretrain(const std::string& run_path) {
+PretrainResult resume_pretrain(const std::string& run_path, const ResumeOptions& options) {
+    const CheckpointRequestScope requests;
+    check_change_names(options.allow);
     run::RunFolder folder = run::RunFolder::open(run_path);
     const Json record = run::read_record(run_path);
-    RunConfig config = recorded_run_config(record, base::join_path(run_path, "run.json"));
+    RunConfig config = recorded_run_config(record, base::join_path(run_path, "run.json"), options.sets);
     check_memory(config);
     const data::TextFile text(config.data.string("path"), config.data.real("held_out"));
     text::Tokenizer tokenizer = text::Tokenizer::load(folder.tokenizer());
     Pretraining training(std::move(config), std::move(tokenizer), text);
-    training.resume(std::move(folder), record);
+    training.resume(std::move(folder), record, options);
     return training.run();
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tenon/train/config.h"
-#include "tenon/train/trainer.h"
+#include "tenon/train/resume.h"
 
 namespace tenon::train {
 
@@ -24,11 +24,10 @@ struct PretrainResult {
     double share_of_peak = 0;
 };
 
-// What a configuration says to a trainer.
-TrainerOptions trainer_options(const RunConfig& config);
 // Begins a run in a new folder.
 PretrainResult pretrain(const RunConfig& config, const std::string& run_path);
-// Goes on from the newest good checkpoint, or from the start where there is none.
-PretrainResult resume_pretrain(const std::string& run_path);
+// Goes on from the newest good checkpoint, or from the start where there is none. Refused where the numbers to come
+// would not be those of the run as it was, unless options allow it.
+PretrainResult resume_pretrain(const std::string& run_path, const ResumeOptions& options = {});
 
 }  // namespace tenon::train

@@ -77,5 +77,11 @@ class CliTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         return done.stdout.decode()
 
+    def expect(self, code, message, *arguments, **options):
+        done = self.command(*arguments, **options)
+        text = done.stderr.decode(errors="replace")
+        self.assertEqual(done.returncode, code, text)
+        self.assertIn(message, text)
+
     def digests(self, run):
         return self.succeed("show", run, "--digests")

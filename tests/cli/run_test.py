@@ -86,9 +86,20 @@ class Training(CliTest):
 
 
 class Interruption(CliTest):
-    def start(self, run):
-        return subprocess.Popen([PROGRAM, "train", "tiny.toml", "--run", run], cwd=self.folder,
+    def start(self, run, *arguments):
+        return subprocess.Popen([PROGRAM, "train", "tiny.toml", "--run", run, *arguments], cwd=self.folder,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def events(self, run, kind):
+        lines = (self.folder / run / "events.jsonl").read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+    def resumes(self, run):
+        return json.loads((self.folder / run / "run.json").read_text())["resumes"]
+
+    def everything(self, run):
+        files = (path for path in (self.folder / run).rglob("*") if path.is_file() and path.name != "lock")
+        return {path: path.read_bytes() for path in files}
 
     def wait_for_step(self, run, step):
         events = self.folder / run / "events.jsonl"
@@ -216,18 +227,134 @@ class Interruption(CliTest):
         done = self.command("train", "tiny.toml", "--run", "a", preexec_fn=small_files_only)
         self.assertEqual(done.returncode, 3, done.stderr)
         outcome = json.loads((self.folder / "a/run.json").read_text())["outcome"]
-        self.assertEqual((outcome["state"], outcome["step"]), ("failed", 5))
+        # Written while training goes on; the next one, at step 10, waits for it at the latest.
+        self.assertEqual(outcome["state"], "failed")
+        self.assertIn(outcome["step"], range(5, 11))
+        self.assertEqual(list((self.folder / "a/checkpoints").glob("step-*")), [])
         self.assertIn("File too large", outcome["failure"])
         self.succeed("resume", "a")
         self.assertEqual(json.loads((self.folder / "a/run.json").read_text())["outcome"], {"state": "completed", "step": 30})
 
-    def test_changed_data_is_refused(self):
+    def test_a_second_signal_ends_the_process_at_once(self):
+        """While the first one's step lasts: it takes minutes."""
+        config = (self.folder / "tiny.toml").read_text().replace("sequences = 8", "sequences = 65536")
+        self.write("tiny.toml", config.replace("leaves = 4", "leaves = 4096"))
+        for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGINT)):
+            run = f"r{first}"
+            process = self.start(run)
+            while b" threads" not in process.stderr.readline():
+                pass
+            time.sleep(0.6)  # the machine's peak is measured first
+            process.send_signal(first)
+            time.sleep(0.2)
+            self.assertIsNone(process.poll(), "the first signal lets the step go on")
+            process.send_signal(second)
+            process.wait(timeout=10)
+            process.stderr.close()
+            self.assertEqual(process.returncode, -second)
+            self.assertEqual(self.digests(run).count("\n"), 1)
+            self.assertEqual(list((self.folder / run / "checkpoints").iterdir()), [])
+
+    def test_usr1_writes_a_checkpoint_and_training_goes_on(self):
+        self.slow_down()
+        expected = self.unbroken()
+        process = self.start("a", "--set", "checkpoint.every=0", "--set", "checkpoint.keep=9")
+        self.wait_for_step("a", 4)
+        process.send_signal(signal.SIGUSR1)
+        process.wait()
+        self.assertEqual(process.returncode, 0, process.stderr.read().decode())
+        process.stderr.close()
+        self.assertEqual((self.digests("a"), self.samples("a")), expected)
+        steps = [event["step"] for event in self.events("a", "checkpoint")]
+        self.assertEqual((len(steps), steps[-1]), (2, 30))
+        self.assertIn(steps[0], range(4, 29))
+        shutil.rmtree(self.folder / "a/checkpoints/step-30")
+        self.succeed("resume", "a")
+        self.assertEqual((self.digests("a"), self.samples("a")), expected)
+
+    def test_checkpoints_and_resumes_say_what_they_took(self):
+        self.succeed("train", "tiny.toml", "--run", "a")
+        events = self.events("a", "checkpoint")
+        self.assertEqual([event["step"] for event in events], [5, 10, 15, 20, 25, 30])
+        for event in events:
+            self.assertGreater(event["seconds"]["write"], 0)
+        folder = self.folder / "a/checkpoints/step-30"
+        self.assertEqual(events[-1]["bytes"], sum(path.stat().st_size for path in folder.iterdir() if path.name != "COMMIT"))
+        blocked = sum(event["seconds"]["blocked"] for event in events[:-1])
+        self.assertAlmostEqual(blocked, sum(event["seconds"]["checkpoint"] for event in self.events("a", "step")))
+        shutil.rmtree(folder)
+        self.succeed("resume", "a")
+        self.assertEqual([event["step"] for event in self.events("a", "step")], list(range(1, 31)))
+        event, = self.events("a", "resume")
+        self.assertEqual(event["step"], 25)
+        self.assertGreater(event["seconds"], 0)
+
+    def test_what_has_changed_is_refused_unless_it_is_allowed(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
         text = (self.folder / "text.txt").read_text()
-        self.write("text.txt", ("z" if text[0] != "z" else "y") + text[1:])
-        done = self.command("resume", "a")
-        self.assertEqual(done.returncode, 4)
-        self.assertIn(b"text", done.stderr)
+        record = (self.folder / "a/run.json").read_text()
+        tokenizer = json.loads((self.folder / "a/tokenizer.json").read_text())
+        del tokenizer["model"]["merges"][-1]
+        tokenizer["model"]["vocab"].popitem()
+        changed = {"data": ("text.txt", ("z" if text[0] != "z" else "y") + text[1:], "the text is not what"),
+                   "tokenizer": ("a/tokenizer.json", json.dumps(tokenizer), "the tokenizer is not what"),
+                   "config": ("a/run.json", record.replace('"clip_norm": 0.5', '"clip_norm": 0.25'),
+                              "optim.clip_norm was 0.5 and is 0.25")}
+        before = self.everything("a")
+        for name, (path, content, message) in changed.items():
+            with self.subTest(name):
+                old = (self.folder / path).read_bytes()
+                self.write(path, content)
+                self.expect(4, message, "resume", "a")
+                self.expect(4, f"--allow {name} it goes on", "resume", "a", "--allow", "numerics")
+                self.write(path, old)
+        self.assertEqual(self.everything("a"), before)
+        for name, (path, content, _) in changed.items():
+            self.write(path, content if name != "config" else
+                       (self.folder / path).read_text().replace('"clip_norm": 0.5', '"clip_norm": 0.25'))
+            self.succeed("resume", "a", "--allow", name, "--set", f"train.steps={3 + len(self.resumes('a')) // 2}")
+            self.assertEqual(self.resumes("a")[-1]["allowed"], [name])
+            # Killed before its next checkpoint: what was allowed is so still.
+            shutil.rmtree(self.folder / f"a/checkpoints/step-{self.resumes('a')[-1]['step'] + 1}")
+            self.succeed("resume", "a")
+        self.assertEqual([entry["step"] for entry in self.resumes("a")], [2, 2, 3, 3, 4, 4])
+        self.assertEqual(len(self.digests("a").splitlines()), 6)
+        self.succeed("resume", "a")  # what was allowed once is so from then on
+
+    def test_other_numerics_are_refused(self):
+        """As if the program that began the run had other ones: its record of step 1 is another."""
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
+        path = self.folder / "a/digests.bin"
+        good = path.read_bytes()
+        for at, message in ((16 + 32, "of the first parameters was"), (16 + 48 + 16, "of the gradients of step 1 was"),
+                            (16 + 48 + 32, "of the parameters after step 1 was")):
+            path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
+            self.expect(4, message, "resume", "a")
+        self.succeed("resume", "a", "--allow", "numerics")
+        self.assertEqual(self.resumes("a")[-1]["allowed"], ["numerics"])
+        self.succeed("resume", "a")
+
+    def test_only_what_changes_no_past_number_can_be_set(self):
+        self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=4", "--set", "schedule.kind=constant")
+        self.succeed("train", "tiny.toml", "--run", "b", "--set", "train.steps=7", "--set", "schedule.kind=constant")
+        self.expect(4, "optim.beta2 was 0.95 and is 0.9", "resume", "a", "--set", "optim.beta2=0.9")
+        self.expect(4, "train.steps is 3 and step 4 is done", "resume", "a", "--set", "train.steps=3")
+        self.expect(2, 'nearest is "every"', "resume", "a", "--set", "checkpoint.evry=9")
+        self.expect(2, 'nearest is "config"', "resume", "a", "--allow", "confg")
+        self.expect(2, "has no effect", "resume", "a", "--allow", "data")
+        self.assertEqual(self.resumes("a"), [])
+        os.rename(self.folder / "text.txt", self.folder / "moved.txt")
+        sets = ["train.steps=7", "train.log_every=3", "checkpoint.every=1", "checkpoint.keep=4", "data.path=moved.txt"]
+        self.succeed("resume", "a", "--threads", "1", *(part for each in sets for part in ("--set", each)))
+        self.assertEqual(self.digests("a"), self.digests("b"))
+        self.assertEqual(sorted(path.name for path in (self.folder / "a/checkpoints").iterdir()),
+                         ["step-4", "step-5", "step-6", "step-7"])
+        record = json.loads((self.folder / "a/run.json").read_text())
+        self.assertEqual(record["config"]["train"]["steps"], 7)
+        self.assertEqual(record["origins"]["train"]["log_every"], "--set")
+        entry, = record["resumes"]
+        self.assertEqual((entry["step"], entry["allowed"], entry["sets"], entry["threads"]), (4, [], sets, 1))
+        self.assertEqual(entry["build"], record["build"]["identity"])
 
 
 class Resumption(CliTest):
@@ -267,12 +394,6 @@ class Resumption(CliTest):
 
 
 class BadInput(CliTest):
-    def expect(self, code, message, *arguments, **options):
-        done = self.command(*arguments, **options)
-        text = done.stderr.decode(errors="replace")
-        self.assertEqual(done.returncode, code, text)
-        self.assertIn(message, text)
-
     def train(self, code, message, **changes):
         config = (self.folder / "tiny.toml").read_text()
         for old, new in changes.get("replace", []):
