@@ -119,8 +119,10 @@ public:
         if (checkpoint) {
             restore(*checkpoint);
             write_record("running");
-            events_->append(
-                Json::object({{"event", "resume"}, {"step", checkpoint->step}, {"seconds", seconds_since(start)}}));
+            events_->append(Json::object({{"event", "resume"},
+                                          {"step", checkpoint->step},
+                                          {"seconds", Json::object({{"restore", seconds_since(start) - repeat_seconds_},
+                                                                    {"repeat", repeat_seconds_}})}}));
             base::log_info("resuming " + folder_->path() + " after step " + std::to_string(checkpoint->step));
             return;
         }
@@ -198,7 +200,7 @@ private:
             });
         }
         check_allowed(found, options.allow, repeats);
-        if (checkpoint && !repeats) {
+        if (checkpoint && checkpoint->step > 0 && !repeats) {
             base::log_info("the run has changed since its first step, so numerics are not compared");
         }
         if (checkpoint && checkpoint->step > config_.train.integer("steps")) {
@@ -210,10 +212,12 @@ private:
 
     // Does step 1 again, from nothing: whether this program computes what the one did that began the run.
     std::optional<std::string> differs_at_step_1() {
+        const auto began = Clock::now();
         const std::vector<run::DigestRecord> records = run::read_digests(folder_->digests());
         trainer_.initialize();
         const run::Digest start = trainer_.parameter_digest();
         const StepReport again = trainer_.step(loader_.next());
+        repeat_seconds_ = seconds_since(began);
         return difference_from_record(records, start, {again.step, again.loss, again.gradients, again.parameters});
     }
 
@@ -305,6 +309,7 @@ private:
     std::unique_ptr<run::EventLog> events_;
     std::unique_ptr<run::DigestLedger> ledger_;
     int64_t saved_step_ = -1;
+    double repeat_seconds_ = 0;  // of step 1, done again
     PretrainResult result_;
 };
 

@@ -4,6 +4,7 @@
 #include "tenon/base/toml.h"
 #include "tenon/core/allocator.h"
 #include "tenon/data/synthetic_tokens.h"
+#include "tenon/io/checkpoint_writer.h"
 #include "tenon/models/registry.h"
 #include "tenon/ops/dispatch.h"
 #include "tenon/train/plan.h"
@@ -39,6 +40,11 @@ TEST_P(Plan, AgreesWithTheRealStep) {
     EXPECT_EQ(counter.total().bytes, plan.bytes);
     const auto peak = static_cast<double>(memory_counts(Device::cpu).peak - before);
     EXPECT_NEAR(static_cast<double>(plan.peak_memory), peak, 0.1 * peak);
+    // What a checkpoint is written from, exactly.
+    const int64_t live = memory_counts(Device::cpu).live;
+    io::CheckpointWriter writer("", 1);
+    writer.reserve({0, trainer.model_tensors(), trainer.optimizer_tensors(), {}, {}});
+    EXPECT_EQ(plan.snapshot_memory, memory_counts(Device::cpu).live - live);
     // The usual count: 6 FLOPs a parameter of the products and token.
     EXPECT_GT(plan.flops, 5.0 * static_cast<double>((plan.parameters - 40000) * tiny.sequences * tiny.length));
 }
