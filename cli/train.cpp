@@ -83,9 +83,9 @@ void add_train(base::CommandLine& line) {
             cpu::register_kernels();
             if (arguments->threads) cpu::set_threads(*arguments->threads);
             const train::RunConfig config = train::read_run_config(arguments->config, arguments->overrides);
-            const std::string path =
-                arguments->run ? *arguments->run : run::free_run_path("runs", config_name(arguments->config));
-            return report(train::pretrain(config, path));
+            if (arguments->run) return report(train::pretrain(config, *arguments->run));
+            const run::NumberedFolder folder("runs", config_name(arguments->config));
+            return report(train::pretrain(config, folder.path()));
         });
 }
 

@@ -1,6 +1,7 @@
 #include "tenon/run/run_folder.h"
 
 #include "tenon/base/error.h"
+#include "tenon/base/log.h"
 #include "tenon/base/unicode.h"
 
 namespace tenon::run {
@@ -72,11 +73,18 @@ base::Json read_record(const std::string& run_path) {
     return record;
 }
 
-std::string free_run_path(const std::string& parent, const std::string& name) {
+NumberedFolder::NumberedFolder(const std::string& parent, const std::string& name) {
+    base::make_directories(parent);
     for (int64_t number = 1;; ++number) {
-        std::string path = base::join_path(parent, name + "-" + std::to_string(number));
-        if (!base::exists(path)) return path;
+        path_ = base::join_path(parent, name + "-" + std::to_string(number));
+        if (!base::exists(path_) && base::make_directory(path_)) return;
     }
+}
+
+NumberedFolder::~NumberedFolder() try {
+    if (base::list_directory(path_).empty()) base::remove_tree(path_);
+} catch (const Error& error) {
+    base::log_warning(error.what());
 }
 
 }  // namespace tenon::run

@@ -39,7 +39,18 @@ private:
 // run.json of a folder, checked for its format; needs no lock. Throws Error(file) where there is no run.
 base::Json read_record(const std::string& run_path);
 
-// "runs/<name>-<first free number>".
-std::string free_run_path(const std::string& parent, const std::string& name);
+// Makes the folder "<parent>/<name>-<first free number>", so that programs that start together take different ones.
+// The destructor takes it away again where no run began in it.
+class NumberedFolder {
+public:
+    NumberedFolder(const std::string& parent, const std::string& name);
+    ~NumberedFolder();
+    NumberedFolder(const NumberedFolder&) = delete;
+    NumberedFolder& operator=(const NumberedFolder&) = delete;
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
 
 }  // namespace tenon::run

@@ -39,6 +39,15 @@ class Training(CliTest):
             self.succeed("train", "tiny.toml", "--run", run, *arguments, environment=environment)
             self.assertEqual(self.digests(run), expected, (arguments, environment))
 
+    def test_runs_that_start_together_take_different_folders(self):
+        command = [PROGRAM, "train", "tiny.toml", "--set", "train.steps=2"]
+        started = [subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(3)]
+        for process in started:
+            self.assertEqual((process.communicate()[1].count(b"error"), process.returncode), (0, 0))
+        self.assertEqual(sorted(path.name for path in (self.folder / "runs").iterdir()), ["tiny-1", "tiny-2", "tiny-3"])
+        self.command("train", "tiny.toml", "--set", "data.path='absent.txt'")
+        self.assertEqual(len(list((self.folder / "runs").iterdir())), 3)
+
     def test_another_seed_gives_other_bits(self):
         self.succeed("train", "tiny.toml", "--run", "a", "--set", "train.steps=2")
         self.succeed("train", "tiny.toml", "--run", "b", "--set", "train.steps=2", "--set", "train.seed=4")
