@@ -183,8 +183,9 @@ TEST(JsonReader, ErrorsNameFileAndPath) {
                   reader["tensors"][0].only({"name", "shapes"});
               }),
               at + ".tensors[0]: unknown member \"shape\"; nearest is \"shapes\"");
-    EXPECT_EQ(thrown([&] { reader.format(2); }),
-              "[checkpoint] run/manifest.json: format 3 is newer than this program, which reads up to 2; use a newer tenon");
+    EXPECT_EQ(
+        thrown([&] { reader.format(2); }),
+        "[checkpoint] run/manifest.json: format 3 is newer than this program, which reads up to 2; use a newer tenon");
     EXPECT_EQ(reader.format(3), 3);
     EXPECT_FALSE(reader["a.b"].optional("c"));
     EXPECT_FALSE(reader.optional("absent"));
