@@ -73,8 +73,8 @@ std::vector<Tensor> Trainer::run_leaf(const data::Batch& batch, int64_t leaf, St
     const Pass pass(options_.seed, static_cast<uint32_t>(steps_done()), static_cast<uint32_t>(leaf));
 
     auto start = Clock::now();
-    const int64_t sharers = TENON_FAULT(leaf_divides_by_its_own) ? options_.leaves : 1;
-    Tensor loss = loss_(inputs, targets, static_cast<double>(batch.valid_targets / sharers));
+    const double sharers = TENON_FAULT(leaf_divides_by_its_own) ? static_cast<double>(options_.leaves) : 1;
+    Tensor loss = loss_(inputs, targets, static_cast<double>(batch.valid_targets) / sharers);
     seconds.forward += seconds_since(start);
     start = Clock::now();
     autograd::backward(loss);
