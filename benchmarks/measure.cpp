@@ -1,10 +1,10 @@
 #include "benchmarks/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 
+#include "tenon/base/process.h"
 #include "tenon/cpu/peak.h"
 #include "tenon/cpu/thread_pool.h"
 
@@ -42,9 +42,9 @@ double median(std::vector<double> values) {
 }
 
 double seconds_of(const std::function<void()>& work, int calls) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = base::Clock::now();
     for (int i = 0; i < calls; ++i) work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+    return base::seconds_since(start) / calls;
 }
 
 Bench::Bench(int threads, int turns, std::string only) : threads_(threads), turns_(turns), only_(std::move(only)) {}

@@ -6,7 +6,7 @@ target_compile_options(tenon_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # GCC 12 warns falsely of every "text" + std::string (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # NUMERICS: contraction is off (GCC fuses even intrinsics without this), sqrt is an instruction.
+  # docs/numerics.md, Orders: contraction is off (GCC fuses even intrinsics without this), sqrt is an instruction.
   -ffp-contract=off -fno-math-errno
   # Two builds in different folders give the same bytes.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)

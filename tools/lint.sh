@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# lint.sh BUILD [quick]: format, shell scripts, words, READMEs, and clang-tidy with BUILD's compile commands (not when quick).
+# lint.sh BUILD [quick]: format, shell scripts, paths and words that must not stand in the tree, READMEs, and clang-tidy with
+# BUILD's compile commands (not when quick).
 # Reports everything it finds and fails at the end. `make lint` calls it after a build.
 # Every rule below is called through check().
 # shellcheck disable=SC2317
@@ -26,7 +27,7 @@ shell() { git ls-files -z '*.sh' .ci/run | xargs -0 -r shellcheck --severity=war
 
 folders_introduce_themselves() {
     local folder missing=0
-    for folder in $(git ls-files 'tenon/*/*' 'cli/*' 'tests/*' 'tools/*' 'benchmarks/*' 'examples/*' | sed -E 's,^(tenon/[^/]*|[^/]*)/.*,\1,' | sort -u); do
+    for folder in $(git ls-files 'tenon/*/*' 'cli/*' 'tests/*' 'tools/*' 'benchmarks/*' 'examples/*' | sed -E 's,^((tenon|tests)/[^/]*|[^/]*)/.*,\1,' | sort -u); do
         git ls-files --error-unmatch "$folder/README.md" >/dev/null 2>&1 && continue
         echo "$folder has no README.md"
         missing=1

@@ -3,7 +3,6 @@
 #include "tenon/base/args.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -93,14 +92,9 @@ std::string unguarded(std::string word) {
     return word;
 }
 
-CLI::Option* add_option(Command::State& state, const std::string& name, ArgumentTarget target, std::string_view doc,
-                        const std::vector<std::string>& choices = {}) {
-    const auto store = [command = state.full_name, name, target, choices](CLI::results_t words) {
+CLI::Option* add_option(Command::State& state, const std::string& name, ArgumentTarget target, std::string_view doc) {
+    const auto store = [command = state.full_name, name, target](CLI::results_t words) {
         for (std::string& word : words) word = unguarded(std::move(word));
-        for (const std::string& word : words) {
-            if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) continue;
-            refuse(command, name + " cannot be \"" + word + "\"" + nearest_hint(word, choices));
-        }
         std::visit(Store{words, command, name}, target);
         return true;
     };
@@ -197,17 +191,6 @@ Command& Command::required_option(std::string_view name, std::string_view value_
                                   std::string_view doc) {
     CLI::Option* option = add_option(*state_, std::string(name), target, doc);
     option->type_name(std::string(value_name))->required();
-    state_->options.emplace_back(name);
-    return *this;
-}
-
-Command& Command::choice(std::string_view name, const std::vector<std::string>& values, ArgumentTarget target,
-                         std::string_view doc) {
-    std::string names;
-    for (const std::string& value : values) names += (names.empty() ? "" : "|") + value;
-    CLI::Option* option = add_option(*state_, std::string(name), target, doc, values);
-    option->type_name(names);
-    option->default_str(std::visit(Default(), target));
     state_->options.emplace_back(name);
     return *this;
 }

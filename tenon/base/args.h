@@ -34,9 +34,6 @@ public:
     Command& option(std::string_view name, std::string_view value_name, ArgumentTarget target, std::string_view doc);
     Command& required_option(std::string_view name, std::string_view value_name, ArgumentTarget target,
                              std::string_view doc);
-    // The value must be one of these; the error names the nearest.
-    Command& choice(std::string_view name, const std::vector<std::string>& values, ArgumentTarget target,
-                    std::string_view doc);
     Command& flag(std::string_view name, bool* target, std::string_view doc);
     // What runs; its result is the exit code. A command with commands below it has none.
     Command& action(std::function<int()> run);

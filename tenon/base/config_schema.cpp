@@ -21,8 +21,6 @@ Json read_value(const TomlValue& value, ConfigType type) {
             return value.real();
         case ConfigType::string:
             return value.string();
-        case ConfigType::reals:
-            return Json(value.reals());
     }
     return {};
 }
@@ -103,12 +101,6 @@ const std::string& ConfigSection::string(std::string_view key) const {
 }
 bool ConfigSection::has(std::string_view key) const {
     return !find(key).value.is_null();
-}
-
-std::vector<double> ConfigSection::reals(std::string_view key) const {
-    std::vector<double> values;
-    for (const Json& each : find(key).value.array_value()) values.push_back(each.real());
-    return values;
 }
 
 void ConfigSection::decide(std::string_view key, Json value, std::string_view why) {

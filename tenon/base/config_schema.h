@@ -13,7 +13,7 @@
 
 namespace tenon::base {
 
-enum class ConfigType { boolean, integer, real, string, reals };
+enum class ConfigType { boolean, integer, real, string };
 
 struct ConfigKey {
     std::string_view name;
@@ -46,7 +46,6 @@ public:
     int64_t integer(std::string_view key) const;
     double real(std::string_view key) const;
     const std::string& string(std::string_view key) const;
-    std::vector<double> reals(std::string_view key) const;
     bool has(std::string_view key) const;  // false where the value is null
 
     // Replaces a null by what the program decided; the origin then says so.

@@ -7,7 +7,7 @@
 
 namespace tenon {
 
-// Decides the exit code (DESIGN §15): failed 1, usage 2, file 3, refused 4.
+// Decides the exit code (docs/first-run.md, Exit codes): failed 1, usage 2, file 3, refused 4.
 enum class Code { failed, usage, file, refused };
 
 // what() reads "[op] message". `op` is the operation a user knows: an op's name, "config", "checkpoint", …

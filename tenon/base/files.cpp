@@ -267,17 +267,6 @@ void AppendFile::truncate(int64_t length) {
 // ---- Single operations
 // -----------------------------------------------------------------------------------------------
 
-void truncate_file(const std::string& path, int64_t length) {
-    const int64_t size = file_size(path);
-    if (length < 0 || length > size) {
-        throw Error(Code::file, "file",
-                    path + ": cannot be cut to " + std::to_string(length) + " bytes, it has " + std::to_string(size));
-    }
-    check(perform({FileOperation::truncate, path, {}, {}, length, false},
-                  [&] { return ::truncate(path.c_str(), length); }),
-          path, "cannot cut the file");
-}
-
 bool make_directory(const std::string& path) {
     const int64_t made =
         perform({FileOperation::make_directory, path, {}, {}, 0, false}, [&] { return ::mkdir(path.c_str(), 0777); });

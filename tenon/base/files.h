@@ -105,9 +105,8 @@ private:
     bool sync_folder_ = false;  // the file is new: its name must survive the machine, too
 };
 
-void truncate_file(const std::string& path, int64_t length);  // cuts; growing is an error
-bool make_directory(const std::string& path);                 // false where it exists already; its parent must exist
-void make_directories(const std::string& path);               // with its parents; no error where they exist
+bool make_directory(const std::string& path);    // false where it exists already; its parent must exist
+void make_directories(const std::string& path);  // with its parents; no error where they exist
 void sync_directory(const std::string& path);
 void sync_file(const std::string& path);
 void rename_path(const std::string& from, const std::string& to);  // replaces a file, or an empty directory, at `to`

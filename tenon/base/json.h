@@ -174,7 +174,6 @@ public:
     double real() const;
     const std::string& string() const;
     std::vector<int64_t> integers() const;
-    std::vector<std::string> strings() const;
     std::vector<JsonReader> elements() const;
     std::vector<std::pair<std::string, JsonReader>> members() const;
     int64_t size() const;  // of an array or object

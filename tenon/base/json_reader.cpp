@@ -98,12 +98,6 @@ std::vector<int64_t> JsonReader::integers() const {
     return values;
 }
 
-std::vector<std::string> JsonReader::strings() const {
-    std::vector<std::string> values;
-    for (const JsonReader& element : elements()) values.push_back(element.string());
-    return values;
-}
-
 std::vector<JsonReader> JsonReader::elements() const {
     std::vector<JsonReader> readers;
     for (const Json& element : must_be(Json::Kind::array).array_value()) {

@@ -3,11 +3,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <mutex>
-#include <set>
 
 #include "tenon/base/error.h"
 #include "tenon/base/nearest.h"
@@ -21,9 +19,16 @@ namespace {
 struct Log {
     std::mutex mutex;
     std::string progress;
-    std::set<std::string, std::less<>> said;
-    std::atomic<LogLevel> level{LogLevel::info};
+    LogLevel level = LogLevel::info;
 };
+
+LogLevel parse_log_level(std::string_view name) {
+    static const std::vector<std::string_view> names = {"info", "warning", "error", "silent"};
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == name) return static_cast<LogLevel>(i);
+    }
+    throw Error(Code::usage, "log", "unknown level \"" + std::string(name) + "\"" + nearest_hint(name, names));
+}
 
 Log& state() {
     static Log* const log = [] {
@@ -55,27 +60,10 @@ constexpr std::string_view clear_line = "\r\x1b[K";
 
 }  // namespace
 
-void set_log_level(LogLevel level) noexcept {
-    state().level = level;
-}
-
-LogLevel log_level() noexcept {
-    return state().level;
-}
-
-LogLevel parse_log_level(std::string_view name) {
-    static const std::vector<std::string_view> names = {"debug", "info", "warning", "error", "silent"};
-    for (size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == name) return static_cast<LogLevel>(i);
-    }
-    throw Error(Code::usage, "log", "unknown level \"" + std::string(name) + "\"" + nearest_hint(name, names));
-}
-
 void log(LogLevel level, std::string_view text) {
     Log& log = state();
-    if (level < log.level.load() || level == LogLevel::silent) return;
+    if (level < log.level || level == LogLevel::silent) return;
     std::string line;
-    if (level == LogLevel::debug) line = "debug: ";
     if (level == LogLevel::warning) line = "warning: ";
     if (level == LogLevel::error) line = "error: ";
     line += text;
@@ -83,12 +71,6 @@ void log(LogLevel level, std::string_view text) {
     const std::lock_guard<std::mutex> lock(log.mutex);
     if (!log.progress.empty()) line = std::string(clear_line) + line + log.progress;
     write_to_stderr(line);
-}
-
-bool once(std::string_view key) {
-    Log& log = state();
-    const std::lock_guard<std::mutex> lock(log.mutex);
-    return log.said.emplace(key).second;
 }
 
 namespace {

@@ -6,18 +6,11 @@
 
 namespace tenon::base {
 
-enum class LogLevel { debug, info, warning, error, silent };
+enum class LogLevel { info, warning, error, silent };
 
-// Lines below the level are dropped. The default is info, or what TENON_LOG names at the first use.
-void set_log_level(LogLevel level) noexcept;
-LogLevel log_level() noexcept;
-LogLevel parse_log_level(std::string_view name);  // "debug", "info", "warning", "error", "silent"; else Error(usage)
-
-// info prints the text alone, the others "debug: ", "warning: ", "error: " before it. A final newline is added.
+// info prints the text alone, the others "warning: ", "error: " before it. A final newline is added. Lines below the
+// level that TENON_LOG names at the first use are dropped; without it none is.
 void log(LogLevel level, std::string_view text);
-inline void log_debug(std::string_view text) {
-    log(LogLevel::debug, text);
-}
 inline void log_info(std::string_view text) {
     log(LogLevel::info, text);
 }
@@ -27,9 +20,6 @@ inline void log_warning(std::string_view text) {
 inline void log_error(std::string_view text) {
     log(LogLevel::error, text);
 }
-
-// True for the first caller with this key in the process: if (once("no-hugepages")) log_warning(…).
-bool once(std::string_view key);
 
 // One line that the next replaces, on a terminal; dropped elsewhere. Any log line clears it first and draws it again.
 // An empty text ends it.

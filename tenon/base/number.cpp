@@ -64,15 +64,6 @@ std::string significant(double value, int digits) {
     return formatted(value, std::chars_format::general, digits);
 }
 
-std::string grouped(int64_t value) {
-    std::string text = std::to_string(value);
-    const int64_t first_digit = value < 0 ? 1 : 0;
-    for (int64_t i = static_cast<int64_t>(text.size()) - 3; i > first_digit; i -= 3) {
-        text.insert(static_cast<size_t>(i), ",");
-    }
-    return text;
-}
-
 std::string human_bytes(int64_t bytes) {
     static constexpr std::array<const char*, 6> units = {" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
     double value = static_cast<double>(bytes);

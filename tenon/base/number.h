@@ -17,7 +17,6 @@ std::string shortest_real(double value);
 
 std::string fixed(double value, int decimals);                     // "3.142"
 std::string significant(double value, int digits);                 // "0.00123", "1.23e-09"
-std::string grouped(int64_t value);                                // "4,137,850"
 std::string human_bytes(int64_t bytes);                            // "512 B", "3.9 MiB"
 std::string human_count(double count);                             // "950", "12.3 k", "1.40 M", "2.10 G", "3.00 T"
 std::string human_rate(double per_second, std::string_view unit);  // "12.3 k tokens/s"

@@ -151,9 +151,4 @@ std::string utc_now() {
     return utc_time(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
 }
 
-double seconds_since_start() {
-    static const auto start = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace tenon::base

@@ -1,6 +1,7 @@
 // Facts about this process, its build and its machine, as run.json records them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -45,6 +46,10 @@ const Build& build();
 
 std::string utc_now();  // "2025-01-31T23:59:59.123Z"
 std::string utc_time(int64_t unix_milliseconds);
-double seconds_since_start();  // monotonic, since the first call in the process
+
+using Clock = std::chrono::steady_clock;  // what durations are measured by: it never goes back
+inline double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace tenon::base

@@ -114,24 +114,6 @@ const TomlValue::Array& TomlValue::array() const {
     return std::get<Array>(value_);
 }
 
-std::vector<int64_t> TomlValue::integers() const {
-    std::vector<int64_t> values;
-    for (const TomlValue& element : array()) values.push_back(element.integer());
-    return values;
-}
-
-std::vector<double> TomlValue::reals() const {
-    std::vector<double> values;
-    for (const TomlValue& element : array()) values.push_back(element.real());
-    return values;
-}
-
-std::vector<std::string> TomlValue::strings() const {
-    std::vector<std::string> values;
-    for (const TomlValue& element : array()) values.push_back(element.string());
-    return values;
-}
-
 const TomlTable& TomlValue::table() const {
     if (kind_ != Kind::table) expected(kind_name(Kind::table));
     return std::get<std::vector<TomlTable>>(value_).front();
@@ -171,18 +153,6 @@ const TomlValue* TomlTable::find(std::string_view key) const noexcept {
         if (entry.key == key) return &entry.value;
     }
     return nullptr;
-}
-
-const TomlValue* TomlTable::find_path(const std::vector<std::string>& keys) const noexcept {
-    const TomlTable* table = this;
-    const TomlValue* value = nullptr;
-    for (const std::string& key : keys) {
-        if (!table) return nullptr;
-        value = table->find(key);
-        if (!value) return nullptr;
-        table = value->is(TomlValue::Kind::table) ? &value->table() : nullptr;
-    }
-    return value;
 }
 
 const TomlTable& TomlTable::section(std::string_view key) const {

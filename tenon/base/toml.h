@@ -59,9 +59,6 @@ public:
     double real() const;
     const std::string& string() const;  // also a date's text
     const Array& array() const;
-    std::vector<int64_t> integers() const;
-    std::vector<double> reals() const;
-    std::vector<std::string> strings() const;
     const TomlTable& table() const;
     TomlTable& table();
 
@@ -99,8 +96,6 @@ public:
     const std::vector<Entry>& entries() const noexcept { return entries_; }
 
     const TomlValue* find(std::string_view key) const noexcept;
-    // Through tables: "optim.learning_rate" as ["optim", "learning_rate"].
-    const TomlValue* find_path(const std::vector<std::string>& keys) const noexcept;
     // The table under `key`; an empty one where there is none. Another kind of value there is an error.
     const TomlTable& section(std::string_view key) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/base/error.h"
+#include "tenon/base/sha256.h"
 
 namespace tenon::base {
 
@@ -69,6 +70,14 @@ int64_t first_invalid_utf8(std::string_view text) noexcept {
         offset += sequence.length;
     }
     return -1;
+}
+
+std::string invalid_utf8_message(std::string_view text) {
+    const int64_t bad = first_invalid_utf8(text);
+    if (bad < 0) return "";
+    const uint8_t byte = byte_at(text, bad);
+    return "not UTF-8: byte 0x" + hex(&byte, 1) + " at offset " + std::to_string(bad) +
+           "; convert it first, for example with iconv -t UTF-8";
 }
 
 CodePoint decode_utf8(std::string_view text, int64_t offset) noexcept {

@@ -14,6 +14,9 @@ inline bool is_utf8(std::string_view text) noexcept {
     return first_invalid_utf8(text) < 0;
 }
 
+// What to tell who gave a text that is not UTF-8: the byte, its offset, and how to convert; "" where all is valid.
+std::string invalid_utf8_message(std::string_view text);
+
 struct CodePoint {
     char32_t value;
     int bytes;  // 1 to 4; 0 where the bytes at the offset are no character

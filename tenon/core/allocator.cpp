@@ -59,11 +59,6 @@ public:
         cache_[bytes].push_back(block);
     }
 
-    void trim() {
-        const std::lock_guard lock(mutex_);
-        trim_locked();
-    }
-
     MemoryCounts counts() {
         const std::lock_guard lock(mutex_);
         return counts_;
@@ -95,14 +90,14 @@ private:
     void* map(int64_t bytes) {
         void* block = map_huge(bytes);
         if (block == nullptr) {
-            trim_locked();
+            trim();
             block = map_huge(bytes);
         }
         if (block != nullptr) counts_.reserved += bytes;
         return block;
     }
 
-    void trim_locked() {
+    void trim() {
         for (auto& [bytes, blocks] : cache_) {
             if (bytes < large) continue;
             for (void* block : blocks) munmap(block, static_cast<size_t>(bytes));
@@ -173,10 +168,6 @@ void reset_peak(Device device) {
     if (device == Device::cpu) return cpu_allocator().reset_peak();
     const std::lock_guard lock(meta_mutex);
     meta_counts.peak = meta_counts.live;
-}
-
-void trim_cache() {
-    cpu_allocator().trim();
 }
 
 }  // namespace tenon

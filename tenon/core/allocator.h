@@ -25,7 +25,5 @@ void release(Device device, void* block, int64_t bytes) noexcept;
 
 MemoryCounts memory_counts(Device device);
 void reset_peak(Device device);
-// Gives cached large blocks back to the system.
-void trim_cache();
 
 }  // namespace tenon

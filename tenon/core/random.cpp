@@ -7,6 +7,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/fault.h"
+#include "tenon/base/little_endian.h"
 #include "tenon/base/sha256.h"
 
 namespace tenon {
@@ -43,13 +44,10 @@ std::array<uint32_t, 4> philox(uint64_t key, std::array<uint32_t, 4> counter) no
 }
 
 uint64_t stream_key(uint64_t seed, std::string_view stream) {
-    std::string message(8, '\0');
-    for (size_t i = 0; i < 8; ++i) message[i] = static_cast<char>(seed >> (8 * i));
+    std::string message;
+    base::append_little_endian(message, seed);
     message += stream;
-    const auto digest = base::sha256(message);
-    uint64_t key = 0;
-    for (size_t i = 0; i < 8; ++i) key |= uint64_t{digest[i]} << (8 * i);
-    return key;
+    return base::little_endian_at<uint64_t>(base::sha256(message), 0);
 }
 
 uint32_t random_word(const Draw& draw, int64_t i) noexcept {

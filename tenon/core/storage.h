@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "tenon/core/device.h"
 #include "tenon/core/intrusive.h"
@@ -15,8 +14,6 @@ class Storage : public Counted {
 public:
     // Uninitialised memory of `bytes` on `device`.
     Storage(Device device, int64_t bytes);
-    // Memory owned by someone else; `release` runs when the last view is gone.
-    Storage(void* block, int64_t bytes, std::function<void()> release);
     ~Storage();
 
     Device device() const noexcept { return device_; }
@@ -37,7 +34,6 @@ private:
     uint64_t version_ = 0;
     const char* last_writer_ = "creation";
     Device device_ = Device::cpu;
-    std::function<void()> foreign_release_;
 };
 
 }  // namespace tenon

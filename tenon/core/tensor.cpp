@@ -32,14 +32,6 @@ Tensor::Tensor(const Tensor& base, const Shape& shape, const Dims& strides, int6
     impl_->placement = from.placement;
 }
 
-Tensor::Tensor(Intrusive<Storage> storage, const Shape& shape, DType dtype) : impl_(new TensorImpl) {
-    impl_->device = storage->device();
-    impl_->storage = std::move(storage);
-    impl_->dtype = dtype;
-    impl_->shape = shape;
-    impl_->strides = contiguous_strides(shape);
-}
-
 TensorImpl& Tensor::get() const {
     if (!impl_) throw Error(Code::usage, "tensor", "an undefined tensor was used");
     return *impl_;

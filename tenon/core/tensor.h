@@ -42,8 +42,6 @@ public:
     Tensor(const Shape& shape, DType dtype, Device device);
     // A view: same storage, other shape, strides (in elements) and offset (in elements from the base's first).
     Tensor(const Tensor& base, const Shape& shape, const Dims& strides, int64_t offset);
-    // Over a storage that exists already.
-    Tensor(Intrusive<Storage> storage, const Shape& shape, DType dtype);
 
     bool defined() const noexcept { return static_cast<bool>(impl_); }
     explicit operator bool() const noexcept { return defined(); }

@@ -63,7 +63,6 @@ CpuFeatures detect() {
     f.avx2_fma_f16c = ymm && bit(one.ecx, 28) && bit(one.ecx, 12) && bit(one.ecx, 29) && bit(seven.ebx, 5);
     f.avx512 =
         zmm && f.avx2_fma_f16c && bit(seven.ebx, 16) && bit(seven.ebx, 17) && bit(seven.ebx, 30) && bit(seven.ebx, 31);
-    f.avx512_bf16 = f.avx512 && bit(cpuid(7, 1).eax, 5);
     return f;
 }
 

@@ -1,10 +1,10 @@
 #include "tenon/cpu/peak.h"
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 #include <vector>
 
+#include "tenon/base/process.h"
 #include "tenon/cpu/instruction_set.h"
 
 namespace tenon::cpu {
@@ -13,11 +13,8 @@ TENON_IN_EVERY_SET(double fused_multiply_adds(long rounds);)
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using base::Clock;
+using base::seconds_since;
 
 double one_thread(double seconds) {
     const auto run = TENON_SELECT(fused_multiply_adds);

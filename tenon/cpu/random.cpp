@@ -55,7 +55,7 @@ void keep_below_one(DType dtype, int64_t count, float* uniforms) {
     }
 }
 
-// NUMERICS: scalars in f64, rounded once.
+// Made in f64 and rounded once (docs/numerics.md).
 double kept_scale(double p) {
     return 1.0 / (1.0 - p);
 }

@@ -4,12 +4,12 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <string>
 
 #include "tenon/base/error.h"
 #include "tenon/base/fault.h"
+#include "tenon/base/process.h"
 
 namespace tenon::data {
 
@@ -58,7 +58,7 @@ Loader::~Loader() {
 }
 
 Batch Loader::next() {
-    auto start = std::chrono::steady_clock::now();
+    const auto start = base::Clock::now();
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return !queue_.empty() || failure_; });
     if (queue_.empty()) std::rethrow_exception(failure_);
@@ -67,7 +67,7 @@ Batch Loader::next() {
     lock.unlock();
     room_.notify_one();
     place_ += options_.batch;
-    batch.waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    batch.waited = base::seconds_since(start);
     return batch;
 }
 

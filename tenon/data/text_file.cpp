@@ -24,12 +24,7 @@ TextFile::TextFile(const std::string& path, double held_out) {
         reject("is no regular file; a run that resumes reads its text again");
     text_ = base::read_file(path, int64_t{16} << 30);
     if (text_.empty()) reject("the file is empty; give a UTF-8 text");
-    int64_t bad = base::first_invalid_utf8(text_);
-    if (bad >= 0) {
-        auto byte = static_cast<uint8_t>(text_[static_cast<size_t>(bad)]);
-        reject("not UTF-8: byte 0x" + base::hex(&byte, 1) + " at offset " + std::to_string(bad) +
-               "; convert it first, for example with iconv -t UTF-8");
-    }
+    if (const std::string message = base::invalid_utf8_message(text_); !message.empty()) reject(message);
     cut_ = static_cast<size_t>(held_out_begin(text_, held_out));
     if (cut_ == 0 || (held_out > 0 && cut_ == text_.size()))
         reject("its " + std::to_string(text_.size()) + " bytes are too few to hold out a share of " +

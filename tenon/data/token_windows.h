@@ -24,7 +24,6 @@ public:
     int64_t length() const override { return length_; }
     void read(int64_t i, std::span<int64_t> inputs, std::span<int64_t> targets) const override;
     const std::string& digest() const override { return digest_; }
-    std::span<const text::Token> tokens() const noexcept { return tokens_; }
 
 private:
     std::vector<text::Token> tokens_;

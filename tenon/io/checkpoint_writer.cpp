@@ -5,6 +5,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/files.h"
 #include "tenon/base/log.h"
+#include "tenon/base/process.h"
 #include "tenon/ops/functions.h"
 
 namespace tenon::io {
@@ -67,7 +68,7 @@ std::optional<WrittenCheckpoint> CheckpointWriter::wait() {
 
 WrittenCheckpoint CheckpointWriter::write(const CheckpointContent& content,
                                           const std::vector<std::string>& logs) const {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = base::Clock::now();
     // What resuming cuts the logs back to must outlive the machine before the checkpoint counts; so must their names.
     for (const std::string& log : logs) {
         base::sync_file(log);
@@ -75,7 +76,7 @@ WrittenCheckpoint CheckpointWriter::write(const CheckpointContent& content,
     }
     WrittenCheckpoint written{content.step, write_checkpoint(folder_, content), 0};
     prune_checkpoints(folder_, keep_);
-    written.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    written.seconds = base::seconds_since(start);
     return written;
 }
 

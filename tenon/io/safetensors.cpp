@@ -9,6 +9,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/files.h"
 #include "tenon/base/json.h"
+#include "tenon/base/little_endian.h"
 #include "tenon/base/sha256.h"
 #include "tenon/cpu/access.h"
 #include "tenon/ops/functions.h"
@@ -61,12 +62,6 @@ std::string header_text(const NamedTensors& tensors, const Metadata& metadata) {
     // Padded so that elements begin at a multiple of 8.
     text.append((8 - text.size() % 8) % 8, ' ');
     return text;
-}
-
-std::string little_endian(uint64_t value) {
-    std::string bytes(8, '\0');
-    for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
-    return bytes;
 }
 
 // One entry of the header; `data` is where elements begin.
@@ -131,7 +126,8 @@ WrittenFile write_safetensors(const std::string& path, const NamedTensors& tenso
         writer.write(bytes, count);
         whole.update(bytes, count);
     };
-    const std::string length = little_endian(header.size());
+    std::string length;
+    base::append_little_endian(length, uint64_t{header.size()});
     put(length.data(), 8);
     put(header.data(), static_cast<int64_t>(header.size()));
     const ops::NoGrad guard;
@@ -151,8 +147,7 @@ WrittenFile write_safetensors(const std::string& path, const NamedTensors& tenso
 
 SafetensorsHeader read_safetensors_header(std::string_view file, std::string_view where) {
     if (file.size() < 8) broken(where, "has " + std::to_string(file.size()) + " bytes; a header length needs 8");
-    uint64_t length = 0;
-    for (size_t i = 0; i < 8; ++i) length |= uint64_t{static_cast<uint8_t>(file[i])} << (8 * i);
+    const auto length = base::little_endian_at<uint64_t>(file, 0);
     if (length > static_cast<uint64_t>(safetensors_header_limit)) {
         broken(where, "its header claims " + std::to_string(length) + " bytes; the limit is " +
                           std::to_string(safetensors_header_limit));

@@ -113,11 +113,6 @@ Op& Op::recompute(Recompute kind) {
     return *this;
 }
 
-Op& Op::reads_values() {
-    reads_values_ = true;
-    return *this;
-}
-
 Op& Op::keeps_f32() {
     keeps_f32_ = true;
     return *this;

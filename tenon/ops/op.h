@@ -160,10 +160,9 @@ public:
     Op& derivative(std::initializer_list<std::string_view> saves, Derivative function);
     Op& no_derivative(std::string_view why);
     Op& cost(CostRule function);
+    // What dropping and recomputing activations will ask; nothing reads it yet.
     Op& recompute(Recompute kind);
-    // The op reads values on the host: it cannot be traced or run on meta.
-    Op& reads_values();
-    // f32 is what autocast will give this op even where 16-bit is asked for.
+    // f32 is what autocast will give this op even where 16-bit is asked for; nothing reads it yet.
     Op& keeps_f32();
     Op& samples(std::initializer_list<Shape> shapes, Fill fill = Fill::normal);
     Op& sample(std::vector<SampleInput> inputs, const NamedAttributes& attributes = {});
@@ -190,7 +189,6 @@ public:
     Derivative derivative_rule() const { return derivative_; }
     CostRule cost_rule() const { return cost_; }
     Recompute recompute_kind() const { return recompute_; }
-    bool is_reading_values() const { return reads_values_; }
     bool is_keeping_f32() const { return keeps_f32_; }
     bool is_differentiable() const { return why_no_derivative_.empty(); }
     uint64_t mutated_mask() const { return mutated_mask_; }
@@ -236,7 +234,6 @@ private:
     Derivative derivative_ = nullptr;
     CostRule cost_ = nullptr;
     Recompute recompute_ = Recompute::costly;
-    bool reads_values_ = false;
     bool keeps_f32_ = false;
     std::string why_no_derivative_;
     std::string why_no_gradient_check_;

@@ -6,6 +6,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/fault.h"
+#include "tenon/base/little_endian.h"
 #include "tenon/base/number.h"
 
 namespace tenon::run {
@@ -17,22 +18,13 @@ constexpr uint32_t version = 1;
 constexpr size_t record_bytes = 48;
 constexpr size_t header_bytes = 16;
 
-template <typename T>
-void put(std::string& to, T value) {
-    for (size_t i = 0; i < sizeof(T); ++i) to += static_cast<char>(value >> (8 * i));
-}
-
-template <typename T>
-T take(std::string_view from, size_t at) {
-    T value = 0;
-    for (size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<uint8_t>(from[at + i])) << (8 * i);
-    return value;
-}
+using base::append_little_endian;
+using base::little_endian_at;
 
 std::string header() {
     std::string bytes(magic);
-    put(bytes, version);
-    put(bytes, static_cast<uint32_t>(record_bytes));
+    append_little_endian(bytes, version);
+    append_little_endian(bytes, static_cast<uint32_t>(record_bytes));
     return bytes;
 }
 
@@ -54,11 +46,11 @@ DigestLedger::DigestLedger(const std::string& path, int64_t length) : file_(path
 
 void DigestLedger::append(const DigestRecord& record) {
     std::string bytes;
-    put(bytes, static_cast<uint64_t>(record.step));
-    put(bytes, std::bit_cast<uint32_t>(record.loss));
-    put(bytes, uint32_t{0});
-    for (const uint64_t word : record.gradients) put(bytes, word);
-    for (const uint64_t word : record.parameters) put(bytes, word);
+    append_little_endian(bytes, static_cast<uint64_t>(record.step));
+    append_little_endian(bytes, std::bit_cast<uint32_t>(record.loss));
+    append_little_endian(bytes, uint32_t{0});
+    for (const uint64_t word : record.gradients) append_little_endian(bytes, word);
+    for (const uint64_t word : record.parameters) append_little_endian(bytes, word);
     file_.append(bytes);
     file_.flush();
 }
@@ -68,17 +60,18 @@ std::vector<DigestRecord> read_digests(const std::string& path) {
     if (bytes.size() < header_bytes || bytes.substr(0, magic.size()) != magic) {
         throw Error(Code::file, "digests", path + ": is no digest file");
     }
-    if (take<uint32_t>(bytes, 8) != version) {
-        throw Error(Code::file, "digests",
-                    path + ": has version " + std::to_string(take<uint32_t>(bytes, 8)) + "; this program reads 1");
+    if (little_endian_at<uint32_t>(bytes, 8) != version) {
+        throw Error(
+            Code::file, "digests",
+            path + ": has version " + std::to_string(little_endian_at<uint32_t>(bytes, 8)) + "; this program reads 1");
     }
     std::vector<DigestRecord> records;
     for (size_t at = header_bytes; at + record_bytes <= bytes.size(); at += record_bytes) {
         DigestRecord record;
-        record.step = static_cast<int64_t>(take<uint64_t>(bytes, at));
-        record.loss = std::bit_cast<float>(take<uint32_t>(bytes, at + 8));
-        record.gradients = {take<uint64_t>(bytes, at + 16), take<uint64_t>(bytes, at + 24)};
-        record.parameters = {take<uint64_t>(bytes, at + 32), take<uint64_t>(bytes, at + 40)};
+        record.step = static_cast<int64_t>(little_endian_at<uint64_t>(bytes, at));
+        record.loss = std::bit_cast<float>(little_endian_at<uint32_t>(bytes, at + 8));
+        record.gradients = {little_endian_at<uint64_t>(bytes, at + 16), little_endian_at<uint64_t>(bytes, at + 24)};
+        record.parameters = {little_endian_at<uint64_t>(bytes, at + 32), little_endian_at<uint64_t>(bytes, at + 40)};
         records.push_back(record);
     }
     return records;

@@ -3,7 +3,6 @@
 //   run.json  events.jsonl  digests.bin  tokenizer.json  checkpoints/step-N/  lock
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "tenon/base/files.h"

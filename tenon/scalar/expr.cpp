@@ -271,17 +271,6 @@ std::vector<const Node*> topological_order(Expr root) {
 
 namespace {
 
-template <typename Replace>
-Expr rebuild_with(Expr root, Replace&& replace) {
-    std::unordered_map<const Node*, Expr> rebuilt;
-    for (const Node* node : topological_order(root)) {
-        Expr operands[3];
-        for (int i = 0; i < operand_count(node->kind); ++i) operands[i] = rebuilt.at(node->operands[i]);
-        rebuilt[node] = replace(*node, operands);
-    }
-    return rebuilt.at(root.node());
-}
-
 Expr same_kind(const Node& node, const Expr* operands) {
     if (operand_count(node.kind) == 0) return Expr(&node);
     return make(node.kind, operands[0], operands[1], operands[2], node.index);
@@ -290,19 +279,14 @@ Expr same_kind(const Node& node, const Expr* operands) {
 }  // namespace
 
 Expr rebuild(Expr root, Expr (*replace)(const Node& node, const Expr* operands)) {
-    return rebuild_with(root, [replace](const Node& node, const Expr* operands) {
-        Expr replaced = replace(node, operands);
-        return replaced.is_null() ? same_kind(node, operands) : replaced;
-    });
-}
-
-Expr substitute(Expr root, const std::vector<Expr>& inputs) {
-    return rebuild_with(root, [&inputs](const Node& node, const Expr* operands) {
-        if (node.kind == Kind::input && node.index < static_cast<int64_t>(inputs.size())) {
-            return inputs[static_cast<size_t>(node.index)];
-        }
-        return same_kind(node, operands);
-    });
+    std::unordered_map<const Node*, Expr> rebuilt;
+    for (const Node* node : topological_order(root)) {
+        Expr operands[3];
+        for (int i = 0; i < operand_count(node->kind); ++i) operands[i] = rebuilt.at(node->operands[i]);
+        const Expr replaced = replace(*node, operands);
+        rebuilt[node] = replaced.is_null() ? same_kind(*node, operands) : replaced;
+    }
+    return rebuilt.at(root.node());
 }
 
 }  // namespace tenon::scalar

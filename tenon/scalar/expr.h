@@ -198,7 +198,4 @@ std::vector<const Node*> topological_order(Expr root);
 // `root` with each node replaced by replace(node, its rebuilt operands); a null Expr keeps the node's kind.
 Expr rebuild(Expr root, Expr (*replace)(const Node& node, const Expr* operands));
 
-// `root` with input i replaced by inputs[i].
-Expr substitute(Expr root, const std::vector<Expr>& inputs);
-
 }  // namespace tenon::scalar

@@ -5,7 +5,6 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/log.h"
-#include "tenon/base/sha256.h"
 #include "tenon/base/unicode.h"
 
 namespace tenon::text {
@@ -95,12 +94,8 @@ std::string pattern_engine() {
 }
 
 void require_utf8(std::string_view text) {
-    int64_t bad = base::first_invalid_utf8(text);
-    if (bad < 0) return;
-    auto byte = static_cast<uint8_t>(text[static_cast<size_t>(bad)]);
-    throw Error(Code::file, "tokenizer",
-                "the text is not UTF-8: byte 0x" + base::hex(&byte, 1) + " at offset " + std::to_string(bad) +
-                    "; convert it first, for example with iconv -t UTF-8");
+    const std::string message = base::invalid_utf8_message(text);
+    if (!message.empty()) throw Error(Code::file, "tokenizer", "the text is " + message);
 }
 
 }  // namespace tenon::text

@@ -1,9 +1,9 @@
 #include "tenon/train/checkpointer.h"
 
-#include <chrono>
 #include <utility>
 
 #include "tenon/base/fault.h"
+#include "tenon/base/process.h"
 #include "tenon/ops/functions.h"
 #include "tenon/train/interrupt.h"
 
@@ -45,14 +45,14 @@ bool Checkpointer::is_due() const {
 }
 
 void Checkpointer::save(Json state) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = base::Clock::now();
     log_done(writer_.wait());
     io::CheckpointContent content = tensors_of(trainer_);
     content.state = std::move(state);
     content.lengths = Json::object({{"events.jsonl", events_.size()}, {"digests.bin", ledger_.size()}});
     writer_.begin(std::move(content), {folder_.events(), folder_.digests()});
     saved_step_ = trainer_.steps_done();
-    blocked_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    blocked_seconds_ = base::seconds_since(start);
     untaken_seconds_ += blocked_seconds_;
 }
 

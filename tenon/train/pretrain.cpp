@@ -1,7 +1,6 @@
 #include "tenon/train/pretrain.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "tenon/base/error.h"
@@ -9,6 +8,7 @@
 #include "tenon/base/files.h"
 #include "tenon/base/log.h"
 #include "tenon/base/number.h"
+#include "tenon/base/process.h"
 #include "tenon/core/random.h"
 #include "tenon/cpu/peak.h"
 #include "tenon/cpu/thread_pool.h"
@@ -32,12 +32,9 @@ namespace tenon::train {
 
 namespace {
 
+using base::Clock;
 using base::Json;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using base::seconds_since;
 
 ops::Tier tier(const std::string& name) {
     return static_cast<ops::Tier>(name[1] - '0');

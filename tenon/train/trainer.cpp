@@ -1,6 +1,5 @@
 #include "tenon/train/trainer.h"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,6 +10,7 @@
 #include "tenon/base/fault.h"
 #include "tenon/base/nearest.h"
 #include "tenon/base/number.h"
+#include "tenon/base/process.h"
 #include "tenon/core/random.h"
 #include "tenon/ops/digest_key.h"
 #include "tenon/ops/functions.h"
@@ -21,11 +21,8 @@ namespace tenon::train {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using base::Clock;
+using base::seconds_since;
 
 // Adds over a set: the sum over its tensors.
 void add_digest(run::Digest& sum, const std::string& name, const Tensor& tensor) {

@@ -1,4 +1,4 @@
-// Gradients meet in sequence order, each once (docs/numerics.md, Autograd).
+// Gradients meet in sequence order, each once (docs/numerics.md, Gradients).
 #include <gtest/gtest.h>
 
 #include <vector>

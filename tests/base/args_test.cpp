@@ -12,7 +12,7 @@ using tests::thrown;
 namespace {
 
 struct Line {
-    std::string config, mode = "fast", prompt;
+    std::string config, prompt;
     std::vector<std::string> sets, files;
     std::optional<int64_t> threads;
     int64_t seed = 7;
@@ -29,7 +29,6 @@ struct Line {
             .option("--seed", "S", &seed, "seed")
             .option("--temperature", "T", &temperature, "heat")
             .option("--prompt", "TEXT", &prompt, "text")
-            .choice("--mode", {"fast", "exact"}, &mode, "how")
             .flag("--json", &json, "prints JSON")
             .action([this] {
                 ran = "train";
@@ -56,7 +55,7 @@ std::string error_of(const std::vector<std::string>& words) {
 TEST(Arguments, ReachTheirVariables) {
     Line t;
     EXPECT_EQ(t.run({"train", "--set", "a=[1,2]", "c.toml", "--set=b=x y", "--threads", "2", "--temperature", "-0.5",
-                     "--seed", "-3", "--mode", "exact", "--json", "--prompt", ""}),
+                     "--seed", "-3", "--json", "--prompt", ""}),
               5);
     EXPECT_EQ(t.ran, "train");
     EXPECT_EQ(t.config, "c.toml");
@@ -64,7 +63,6 @@ TEST(Arguments, ReachTheirVariables) {
     EXPECT_EQ(t.threads, 2);
     EXPECT_EQ(t.seed, -3);
     EXPECT_EQ(t.temperature, -0.5);
-    EXPECT_EQ(t.mode, "exact");
     EXPECT_TRUE(t.json);
 }
 
@@ -73,7 +71,6 @@ TEST(Arguments, LeftOutKeepTheirDefaults) {
     EXPECT_EQ(t.run({"train", "c.toml"}), 5);
     EXPECT_FALSE(t.threads);
     EXPECT_EQ(t.seed, 7);
-    EXPECT_EQ(t.mode, "fast");
     EXPECT_FALSE(t.json);
 }
 
@@ -109,8 +106,6 @@ TEST(Arguments, MistakesNameTheNearest) {
               "[tool train] unknown option --jsn; nearest is \"--json\"; see tool train --help");
     EXPECT_EQ(error_of({"train", "c.toml", "d.toml"}),
               "[tool train] \"d.toml\" is one argument too many; see tool train --help");
-    EXPECT_EQ(error_of({"train", "c.toml", "--mode", "fats"}),
-              "[tool train] --mode cannot be \"fats\"; nearest is \"fast\"; see tool train --help");
     EXPECT_EQ(error_of({"train", "c.toml", "--threads", "two"}),
               "[tool train] --threads must be an integer, found \"two\"; see tool train --help");
     EXPECT_EQ(error_of({"train", "c.toml", "--temperature", "hot"}),
@@ -128,8 +123,8 @@ TEST(Arguments, HelpShowsAnExample) {
     testing::internal::CaptureStdout();
     EXPECT_EQ(Line().run({"train", "--help"}), 0);
     const std::string help = testing::internal::GetCapturedStdout();
-    for (const char* part : {"Trains.", "CONFIG", "--set KEY=VALUE", "--seed S", "fast|exact",
-                             "Example:\n  tool train c.toml --set a=1"}) {
+    for (const char* part :
+         {"Trains.", "CONFIG", "--set KEY=VALUE", "--seed S", "Example:\n  tool train c.toml --set a=1"}) {
         EXPECT_NE(help.find(part), std::string::npos) << part << "\n" << help;
     }
     testing::internal::CaptureStdout();

@@ -165,8 +165,6 @@ TEST(AppendFile, GrowsAndIsCutBack) {
         EXPECT_NE(thrown([&] { log.truncate(7); }).find("cannot be cut to 7 bytes, it has 6"), std::string::npos);
     }
     EXPECT_EQ(read_file(folder / "log"), "one\n2\n");
-    truncate_file(folder / "log", 3);
-    EXPECT_EQ(read_file(folder / "log"), "one");
 }
 
 TEST(AppendFile, GoesOnAtTheRightByteAfterAFailure) {

@@ -50,11 +50,6 @@ TEST(Expr, OrderPutsOperandsFirstAndEachOnce) {
     }
 }
 
-TEST(Expr, SubstitutionReplacesInputs) {
-    const Expr root = input(0) * input(1);
-    EXPECT_TRUE(substitute(root, {exp(input(0)), input(0)}).same(exp(input(0)) * input(0)));
-}
-
 TEST(Evaluator, ComputesIntegersExactly) {
     const int64_t big = (int64_t{1} << 53) + 1, inputs[2] = {big, 3};
     EXPECT_EQ(Evaluator(input(0) * input(1) - 1.0).i64(inputs, nullptr), big * 3 - 1);

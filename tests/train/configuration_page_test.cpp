@@ -23,8 +23,6 @@ std::string type_name(base::ConfigType type) {
             return "number";
         case base::ConfigType::string:
             return "string";
-        case base::ConfigType::reals:
-            return "numbers";
     }
     return "";
 }

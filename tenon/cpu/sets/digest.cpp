@@ -11,7 +11,7 @@ namespace {
 
 // Plain loops: the compiler turns each into this set's 32-bit lanes.
 
-// sums += word · (k | 1) for both keys of c = n0 + lo(i) + hi(i) · 0x9e3779b9 (NUMERICS, Digests).
+// sums += word · (k | 1) for both keys of c = n0 + lo(i) + hi(i) · 0x9e3779b9 (docs/numerics.md, Digests).
 TENON_INLINE void add_word(uint32_t word, uint32_t c, uint32_t n1, uint64_t& first, uint64_t& second) {
     uint32_t k1 = c * 0x85ebca6bu;
     k1 ^= k1 >> 15;

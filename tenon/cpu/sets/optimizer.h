@@ -5,7 +5,7 @@
 
 namespace tenon::cpu {
 
-// AdamW's scalars, each made in f64 and rounded once (NUMERICS, Formulas).
+// AdamW's scalars, each made in f64 and rounded once (docs/numerics.md, Formulas).
 template <class Real>
 struct AdamWScalars {
     Real grad_scale;

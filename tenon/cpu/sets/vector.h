@@ -7,7 +7,7 @@
 //
 //   zero() broadcast(x) load(p) store(p, v) load_partial(p, n) store_partial(p, v, n)   n in [0, 16], absent lanes 0
 //   add sub mul div sqrt negate abs        each rounds once (IEEE, nearest even)
-//   fma(a, b, c)  a*b + c                  fnma(a, b, c)  -(a*b) + c                     one rounding
+//   fma(a, b, c)  a*b + c, one rounding
 //   maximum(a, b) minimum(a, b)            NaN if either is; of equals (so of +0 and -0) the first operand
 //   less less_equal greater greater_equal equal   false on NaN;   not_equal   true on NaN;   is_nan
 //   select(m, a, b)  m ? a : b             mask_and mask_or mask_xor mask_not first_lanes(n) mask_bits mask_from_bits
@@ -20,7 +20,7 @@
 //           (signed) select
 //   load_bf16 load_f16 (exact) store_bf16 store_f16 (nearest even, NaN becomes the canonical 0x7fc0 / 0x7e00) and their
 //           _partial forms
-//   tree_sum tree_maximum tree_minimum     lane i with lane i+8, then +4, +2, +1 (NUMERICS, Sums)
+//   tree_sum tree_maximum                  lane i with lane i+8, then +4, +2, +1 (docs/numerics.md, Sums)
 //   transpose(Vec rows[16])                in place: rows[i] lane j <-> rows[j] lane i
 //   load_turned<kCount>(p, stride, columns)   columns[q] lane i = p[i * stride + q] for i < kCount, else 0; q < kTurn
 //   first_lane(v)
@@ -50,10 +50,6 @@ namespace tenon::cpu::TENON_CPU_SET {
 constexpr int kLanes = 16;
 
 // What every set shares, written over its primitives.
-
-TENON_INLINE Vec fnma(Vec a, Vec b, Vec c) {
-    return fma(negate(a), b, c);
-}
 
 TENON_INLINE Vec load_bf16(const uint16_t* p) {
     return as_float(shift_left(load_u16(p), 16));
@@ -87,12 +83,6 @@ TENON_INLINE float tree_maximum(Vec v) {
     v = maximum(v, lanes_down_4(v));
     v = maximum(v, lanes_down_2(v));
     return first_lane(maximum(v, lanes_down_1(v)));
-}
-TENON_INLINE float tree_minimum(Vec v) {
-    v = minimum(v, lanes_down_8(v));
-    v = minimum(v, lanes_down_4(v));
-    v = minimum(v, lanes_down_2(v));
-    return first_lane(minimum(v, lanes_down_1(v)));
 }
 
 }  // namespace tenon::cpu::TENON_CPU_SET

@@ -51,9 +51,6 @@ void probe_binary(Binary op, const float* a, const float* b, float* out) {
 void probe_fma(const float* a, const float* b, const float* c, float* out) {
     store(out, fma(load(a), load(b), load(c)));
 }
-void probe_fnma(const float* a, const float* b, const float* c, float* out) {
-    store(out, fnma(load(a), load(b), load(c)));
-}
 
 unsigned probe_compare(Compare op, const float* a, const float* b) {
     const Vec x = load(a), y = load(b);
@@ -153,9 +150,6 @@ float probe_tree_sum(const float* a) {
 }
 float probe_tree_maximum(const float* a) {
     return tree_maximum(load(a));
-}
-float probe_tree_minimum(const float* a) {
-    return tree_minimum(load(a));
 }
 
 void probe_transpose(const float* from, float* to) {

@@ -17,7 +17,6 @@ enum class Half { bf16, f16 };
 TENON_IN_EVERY_SET(void probe_unary(Unary op, const float* a, float* out);
                    void probe_binary(Binary op, const float* a, const float* b, float* out);
                    void probe_fma(const float* a, const float* b, const float* c, float* out);
-                   void probe_fnma(const float* a, const float* b, const float* c, float* out);
                    unsigned probe_compare(Compare op, const float* a, const float* b);
                    void probe_select(unsigned bits, const float* a, const float* b, float* out);
                    unsigned probe_mask_algebra(unsigned a, unsigned b);
@@ -30,6 +29,6 @@ TENON_IN_EVERY_SET(void probe_unary(Unary op, const float* a, float* out);
                    void probe_store_half(Half type, const float* from, uint16_t* to);
                    void probe_half_partial(Half type, const uint16_t* from, float* wide, uint16_t* to, int n);
                    float probe_tree_sum(const float* a); float probe_tree_maximum(const float* a);
-                   float probe_tree_minimum(const float* a); void probe_transpose(const float* from, float* to);)
+                   void probe_transpose(const float* from, float* to);)
 
 }  // namespace tenon::cpu
