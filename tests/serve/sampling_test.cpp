@@ -198,7 +198,7 @@ TEST(Sampling, LogitsThatMeanNothingAreErrors) {
     };
     for (const auto& [what, row] : cases) {
         for (const double temperature : {0.0, 1.0}) {
-            const std::string message = thrown([&] { sample_token(row, {.temperature = temperature}, 0); });
+            const std::string message = thrown([&, &row = row] { sample_token(row, {.temperature = temperature}, 0); });
             EXPECT_NE(message, "") << what << ", temperature " << temperature;
             if (what == "a NaN") {
                 EXPECT_NE(message.find("NaN"), std::string::npos) << message;
