@@ -70,8 +70,7 @@ public:
             const base::Json json = base::parse_json(text, path("manifest.json"), {manifest_limit, 32});
             check_files(JsonReader(json, path("manifest.json"), "checkpoint"));
         } catch (const Error& error) {
-            // A manifest that COMMIT does not vouch for has been named already.
-            if (report_.damage.empty()) damaged("manifest.json", "", error.what());
+            damaged("manifest.json", "", error.what());
         }
     }
 
@@ -79,6 +78,8 @@ private:
     std::string path(std::string_view name) const { return base::join_path(report_.path, name); }
 
     void damaged(std::string_view file, std::string_view tensor, const std::string& what) {
+        // A damaged manifest, once named, still says which tensors are good, and of none that it is bad.
+        if (manifest_damaged_) return;
         report_.damage.push_back({std::string(file), std::string(tensor), what});
     }
 
@@ -99,6 +100,7 @@ private:
             damaged("COMMIT", "", "is not the SHA-256 of manifest.json and a newline");
         } else {
             damaged("manifest.json", "", "does not have the SHA-256 that COMMIT says");
+            manifest_damaged_ = true;
         }
         return text;
     }
@@ -153,6 +155,7 @@ private:
 
     CheckpointReport& report_;
     Depth depth_;
+    bool manifest_damaged_ = false;
 };
 
 bool is_committed(const std::string& path) {

@@ -29,11 +29,13 @@ std::string difference_of_origins(const Json& manifest, const Json& record) {
     return reasons;
 }
 
-FileFinding check_record(const std::string& path, const Json& record, const Json& manifest) {
-    if (manifest.is_null()) return {path, true, "can be read"};
-    const std::string reasons = difference_of_origins(manifest, record);
-    if (reasons.empty()) return {path, true, "has the newest whole checkpoint's configuration and inputs"};
-    return {path, false, "is not what the newest whole checkpoint says: " + reasons};
+FileFinding check_record(const std::string& run_path, const std::string& path, const Json& record,
+                         const Json& manifest) {
+    const std::string reasons = manifest.is_null() ? "" : difference_of_origins(manifest, record);
+    if (!reasons.empty()) return {path, false, "is not what the newest whole checkpoint says: " + reasons};
+    const auto sealed = run::seal_holds(run_path);
+    if (sealed && !*sealed) return {path, false, "has been changed since it was written: its seal does not hold"};
+    return {path, true, sealed ? "its seal holds" : "can be read; it has no seal"};
 }
 
 FileFinding check_tokenizer(const std::string& path, const std::string& digest) {
@@ -74,7 +76,7 @@ std::vector<FileFinding> check_run_files(const std::string& run_path, const std:
     const std::string record_path = base::join_path(run_path, "run.json");
     findings.push_back(found(record_path, [&] {
         const Json record = run::read_record(run_path);
-        FileFinding finding = check_record(record_path, record, manifest);
+        FileFinding finding = check_record(run_path, record_path, record, manifest);
         if (finding.good) inputs = record.at("inputs");
         return finding;
     }));
