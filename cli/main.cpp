@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
     cli::add_generate(line);
     cli::add_show(line);
     cli::add_tokenizer(line);
+    cli::add_ckpt(line);
     cli::add_doctor(line);
     tenon::autograd::register_autograd();
     return line.run(argc, argv);

@@ -253,6 +253,10 @@ CausalLMSizes gpt2_sizes(const base::ConfigSection& c) {
     return gpt2_config(c).sizes();
 }
 
+base::Json hugging_face_gpt2(const base::ConfigSection& /*config*/) {
+    return base::Json::object({{"architectures", base::Json::array({"GPT2LMHeadModel"})}});
+}
+
 std::unique_ptr<CausalLM> make_gpt2(const base::ConfigSection& c) {
     return std::make_unique<Gpt2>(gpt2_config(c));
 }
@@ -260,7 +264,7 @@ std::unique_ptr<CausalLM> make_gpt2(const base::ConfigSection& c) {
 }  // namespace
 
 Family gpt2_family() {
-    return {"gpt2", gpt2_keys(), resolve_gpt2, gpt2_sizes, make_gpt2};
+    return {"gpt2", gpt2_keys(), resolve_gpt2, gpt2_sizes, make_gpt2, hugging_face_gpt2};
 }
 
 }  // namespace tenon::models

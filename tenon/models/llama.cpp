@@ -252,6 +252,13 @@ CausalLMSizes llama_sizes(const base::ConfigSection& c) {
     return llama_config(c).sizes();
 }
 
+// Transformers 5 reads the rotary base here, older ones under its own key.
+base::Json hugging_face_llama(const base::ConfigSection& c) {
+    return base::Json::object(
+        {{"architectures", base::Json::array({"LlamaForCausalLM"})},
+         {"rope_parameters", base::Json::object({{"rope_type", "default"}, {"rope_theta", c.real("rope_theta")}})}});
+}
+
 std::unique_ptr<CausalLM> make_llama(const base::ConfigSection& c) {
     return std::make_unique<Llama>(llama_config(c));
 }
@@ -259,7 +266,7 @@ std::unique_ptr<CausalLM> make_llama(const base::ConfigSection& c) {
 }  // namespace
 
 Family llama_family() {
-    return {"llama", llama_keys(), resolve_llama, llama_sizes, make_llama};
+    return {"llama", llama_keys(), resolve_llama, llama_sizes, make_llama, hugging_face_llama};
 }
 
 }  // namespace tenon::models

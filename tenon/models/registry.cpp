@@ -41,6 +41,14 @@ CausalLMSizes config_sizes(const base::ConfigSection& config) {
     return family(config.string("model_type")).sizes(config);
 }
 
+base::Json hugging_face_config(const base::ConfigSection& config) {
+    base::Json json = family(config.string("model_type")).hugging_face(config);
+    for (const auto& [key, value] : config.values()) json.set(key, value.value);
+    // Transformers 5 calls it dtype and still reads this name.
+    json.set("torch_dtype", "float32");
+    return json;
+}
+
 std::unique_ptr<CausalLM> make_model(const base::ConfigSection& config) {
     return family(config.string("model_type")).make(config);
 }

@@ -19,6 +19,8 @@ struct Family {
     void (*resolve)(base::ConfigSection& config);
     CausalLMSizes (*sizes)(const base::ConfigSection& config);
     std::unique_ptr<CausalLM> (*make)(const base::ConfigSection& config);
+    // What Hugging Face's config.json says besides the keys above.
+    base::Json (*hugging_face)(const base::ConfigSection& config);
 };
 
 const std::vector<Family>& families();
@@ -29,6 +31,8 @@ const Family& family(std::string_view model_type);
 base::ConfigSection read_model_config(const base::TomlTable& table);
 // What a config says of a model's sizes, without making it.
 CausalLMSizes config_sizes(const base::ConfigSection& config);
+// Hugging Face's config.json for parameters in f32: Transformers makes the same model from it.
+base::Json hugging_face_config(const base::ConfigSection& config);
 // On the default device, uninitialised.
 std::unique_ptr<CausalLM> make_model(const base::ConfigSection& config);
 

@@ -2,6 +2,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/log.h"
+#include "tenon/base/sha256.h"
 #include "tenon/base/unicode.h"
 
 namespace tenon::run {
@@ -9,9 +10,18 @@ namespace tenon::run {
 namespace {
 
 constexpr int64_t newest_format = 1;
+constexpr int64_t record_limit = int64_t{64} << 20;
 
 std::string record_path(const std::string& run_path) {
     return base::join_path(run_path, "run.json");
+}
+
+// The file's text, with the seal that this record has.
+std::string sealed_text(base::Json record) {
+    record["host"].set("seal", "");
+    const std::string seal = base::sha256_hex(record.pretty() + "\n");
+    record["host"].set("seal", seal);
+    return record.pretty() + "\n";
 }
 
 void check_is_run(const std::string& path) {
@@ -54,13 +64,13 @@ RunFolder RunFolder::open(const std::string& path) {
 }
 
 void RunFolder::write_record(const base::Json& record) const {
-    base::write_file_atomically(record_path(path_), record.pretty() + "\n");
+    base::write_file_atomically(record_path(path_), sealed_text(record));
 }
 
 base::Json read_record(const std::string& run_path) {
     check_is_run(run_path);
     const std::string path = record_path(run_path);
-    base::Json record = base::parse_json(base::read_file(path, int64_t{64} << 20), path);
+    base::Json record = base::parse_json(base::read_file(path, record_limit), path);
     const base::JsonReader reader(record, path, "run");
     reader.format(newest_format);
     // What every reader asks for: a damaged record is an error here, with its place.
@@ -71,6 +81,12 @@ base::Json read_record(const std::string& run_path) {
     reader["outcome"]["state"].string();
     reader["host"]["started"].string();
     return record;
+}
+
+std::optional<bool> seal_holds(const std::string& run_path) {
+    const base::Json record = read_record(run_path);
+    if (record.at("host").find("seal") == nullptr) return std::nullopt;
+    return base::read_file(record_path(run_path), record_limit) == sealed_text(record);
 }
 
 NumberedFolder::NumberedFolder(const std::string& parent, const std::string& name) {

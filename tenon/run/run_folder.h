@@ -3,6 +3,7 @@
 //   run.json  events.jsonl  digests.bin  tokenizer.json  checkpoints/step-N/  lock
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tenon/base/files.h"
@@ -25,7 +26,7 @@ public:
     std::string tokenizer() const { return base::join_path(path_, "tokenizer.json"); }
     std::string checkpoints() const { return base::join_path(path_, "checkpoints"); }
 
-    // Replaces run.json.
+    // Replaces run.json. Its host.seal is the SHA-256 of the file as it would be with an empty one.
     void write_record(const base::Json& record) const;
 
 private:
@@ -37,6 +38,9 @@ private:
 
 // run.json of a folder, checked for its format; needs no lock. Throws Error(file) where there is no run.
 base::Json read_record(const std::string& run_path);
+
+// Whether run.json is byte for byte what was written, by its seal; nothing where it has none.
+std::optional<bool> seal_holds(const std::string& run_path);
 
 // Makes the folder "<parent>/<name>-<first free number>", so that programs that start together take different ones.
 // The destructor takes it away again where no run began in it.
