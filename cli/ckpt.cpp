@@ -49,7 +49,7 @@ bool is_run(const std::string& path) {
 
 std::string checkpoints_of(const std::string& run) {
     if (!base::is_directory(run)) throw Error(Code::file, "ckpt", run + ": there is no such run folder");
-    const std::string folder = base::join_path(run, "checkpoints");
+    std::string folder = base::join_path(run, "checkpoints");
     if (!is_run(run) && !base::exists(folder)) {
         throw Error(Code::file, "ckpt", run + ": is no run folder: it has no run.json");
     }

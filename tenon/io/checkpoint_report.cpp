@@ -89,7 +89,7 @@ private:
             damaged("manifest.json", "", "is missing");
             return "";
         }
-        const std::string text = base::read_file(path("manifest.json"), manifest_limit);
+        std::string text = base::read_file(path("manifest.json"), manifest_limit);
         const std::string commit = base::read_file(path("COMMIT"), 1024);
         const std::string expected = base::sha256_hex(text) + "\n";
         if (commit == expected) return text;
