@@ -48,7 +48,7 @@ std::string words_without(const Json& flags, const Json& others) {
     for (const std::string& word : split(flags.is_null() ? "" : flags.string())) {
         if (std::find(other.begin(), other.end(), word) == other.end()) rest += (rest.empty() ? "" : " ") + word;
     }
-    return rest.empty() ? "-" : rest;
+    return rest.empty() ? "none" : rest;
 }
 
 std::string with_origin(const Json& value, const std::string& origin) {

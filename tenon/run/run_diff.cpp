@@ -108,6 +108,12 @@ private:
         return "";
     }
 
+    Effect effect_of(std::string_view name) const {
+        const auto at =
+            std::find_if(found_.begin(), found_.end(), [&](const Difference& each) { return each.name == name; });
+        return at == found_.end() ? Effect::may_change_bits : at->effect;
+    }
+
     void config() {
         const Json &all_a = member(a_, "config"), &all_b = member(b_, "config");
         for (const std::string& section : keys_of(all_a, all_b)) {
@@ -226,7 +232,7 @@ private:
         compare("build", "build", "compiler", Effect::no_bit_at_d4);
         // A commit is part of the program, so another one is another program.
         const std::string cause = cause_among({"sources", "flags", "type", "version", "compiler", "commit"});
-        compare("build", "build", "identity", cause == "commit" ? Effect::no_bit : Effect::may_change_bits, cause);
+        compare("build", "build", "identity", effect_of(cause), cause);
     }
 
     void host() {
