@@ -9,6 +9,8 @@ void add_train(base::CommandLine& line);
 void add_resume(base::CommandLine& line);
 void add_generate(base::CommandLine& line);
 void add_show(base::CommandLine& line);
+void add_diff(base::CommandLine& line);
+void add_runs(base::CommandLine& line);
 void add_tokenizer(base::CommandLine& line);
 void add_ckpt(base::CommandLine& line);
 void add_doctor(base::CommandLine& line);

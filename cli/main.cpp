@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
     cli::add_resume(line);
     cli::add_generate(line);
     cli::add_show(line);
+    cli::add_runs(line);
+    cli::add_diff(line);
     cli::add_tokenizer(line);
     cli::add_ckpt(line);
     cli::add_doctor(line);

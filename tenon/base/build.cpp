@@ -1,5 +1,5 @@
-// Facts fixed when this library was built. CMake gives the macros; the commit comes from a header that is made anew in
-// each build.
+// Facts fixed when this library was built. CMake gives the macros; the commit and the digest of the
+// sources come from a header that is made anew in each build.
 #include <elf.h>
 #include <link.h>
 
@@ -56,7 +56,7 @@ std::string identity() {
 }  // namespace
 
 const Build& build() {
-    static const Build facts = {TENON_VERSION,       TENON_COMMIT,     TENON_COMPILER,
+    static const Build facts = {TENON_VERSION,       TENON_COMMIT,     TENON_SOURCES, TENON_COMPILER,
                                 TENON_COMPILE_FLAGS, TENON_BUILD_TYPE, identity()};
     return facts;
 }

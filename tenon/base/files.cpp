@@ -340,13 +340,37 @@ void remove_unfinished(const std::string& directory) {
 // ---- LockFile
 // --------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// flock's result and errno.
+int try_lock(int file, int kind) {
+    int locked = 0;
+    do {
+        locked = ::flock(file, kind | LOCK_NB);
+    } while (locked < 0 && errno == EINTR);
+    return locked;
+}
+
+}  // namespace
+
+bool is_locked(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT) return false;
+    check(file, path, "cannot open the lock file");
+    const bool locked = try_lock(file, LOCK_SH) < 0 && errno == EWOULDBLOCK;
+    ::close(file);
+    return locked;
+}
+
 LockFile::LockFile(const std::string& path) {
     file_ = open_file(path, O_RDWR | O_CREAT);
     check(file_, path, "cannot open the lock file");
-    int locked = 0;
-    do {
-        locked = ::flock(file_, LOCK_EX | LOCK_NB);
-    } while (locked < 0 && errno == EINTR);
+    int locked = try_lock(file_, LOCK_EX);
+    // is_locked() holds it for the moment in which it looks.
+    for (int again = 0; locked < 0 && errno == EWOULDBLOCK && again < 5; ++again) {
+        ::usleep(2000);
+        locked = try_lock(file_, LOCK_EX);
+    }
     if (locked < 0) {
         const int error = errno;
         char holder[32] = {};

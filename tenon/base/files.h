@@ -167,6 +167,9 @@ private:
     int file_ = -1;
 };
 
+// Whether somebody holds the lock now; false where there is no such file. Looking takes nothing from who wants it.
+bool is_locked(const std::string& path);
+
 std::string join_path(std::string_view directory, std::string_view name);
 std::string parent_path(std::string_view path);  // "." where there is none
 std::string file_name(std::string_view path);

@@ -34,6 +34,7 @@ int64_t default_thread_count();
 struct Build {
     std::string version;   // "0.1.0"
     std::string commit;    // "" outside a git checkout; ends in "+" where tracked files differed
+    std::string sources;   // SHA-256 over the names and contents of the files that the program is made of
     std::string compiler;  // "GNU 12.2.0"
     std::string flags;     // as given to the compiler
     std::string type;      // "Release"

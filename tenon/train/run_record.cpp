@@ -36,6 +36,7 @@ Json RunRecord::origin() const {
 void RunRecord::write(const run::RunFolder& folder, const std::string& state, int64_t step,
                       const std::string& failure) const {
     Json host = run::machine_json();
+    host.set("environment", run::environment_json());
     host.set("run", folder.path());
     host.set("started", started_);
     if (state != "running") host.set("ended", base::utc_now());

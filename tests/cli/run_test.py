@@ -502,7 +502,7 @@ class BadInput(CliTest):
         self.assertEqual(self.digests("a"), before)
 
     def test_help_has_an_example_for_every_command(self):
-        for command in (["train"], ["resume"], ["generate"], ["show"], ["doctor"], ["tokenizer", "train"],
+        for command in (["train"], ["resume"], ["generate"], ["show"], ["runs"], ["diff"], ["doctor"], ["tokenizer", "train"],
                         ["tokenizer", "encode"], ["tokenizer", "decode"]):
             text = self.succeed(*command, "--help")
             self.assertIn("Usage: tenon " + " ".join(command) + " [", text)
