@@ -57,12 +57,22 @@ std::string checkpoints_of(const std::string& run) {
 }
 
 // The checkpoint, folder or file that a path means: of a run, its newest committed checkpoint.
-std::string tensors_path(const std::string& path) {
-    if (!base::is_directory(path) || !is_run(path)) return path;
+io::TensorSource open_tensors(const std::string& path) {
+    if (!base::is_directory(path) || !is_run(path)) return io::TensorSource(path);
     const std::string folder = checkpoints_of(path);
-    const std::vector<int64_t> steps = io::committed_steps(folder);
-    if (steps.empty()) throw Error(Code::file, "ckpt", path + ": has no checkpoint yet");
-    return io::checkpoint_path(folder, steps.back());
+    for (;;) {
+        const std::vector<int64_t> steps = io::committed_steps(folder);
+        if (steps.empty()) throw Error(Code::file, "ckpt", path + ": has no checkpoint yet");
+        const std::string newest = io::checkpoint_path(folder, steps.back());
+        // A running process may remove it for a newer one; once open, its files stay readable.
+        const auto removed = [&] { return !base::exists(base::join_path(newest, "COMMIT")); };
+        try {
+            io::TensorSource source(newest);
+            if (source.doubts().empty() || !removed()) return source;
+        } catch (const Error&) {
+            if (!removed()) throw;
+        }
+    }
 }
 
 // ---- ls
@@ -243,7 +253,7 @@ void add_cat(base::Command& ckpt) {
             if (arguments->first && arguments->all) throw Error(Code::usage, "ckpt", "give --first or --all, not both");
             if (arguments->first.value_or(0) < 0) throw Error(Code::usage, "ckpt", "--first must be at least 0");
             cpu::register_kernels();
-            const io::TensorSource source(tensors_path(arguments->path));
+            const io::TensorSource source = open_tensors(arguments->path);
             const bool doubtful = warn_of_doubts(source);
             const size_t first = arguments->all ? SIZE_MAX : static_cast<size_t>(arguments->first.value_or(10));
             const int code = arguments->tensor ? cat_one(source, *arguments->tensor, first, arguments->json)
@@ -319,7 +329,7 @@ void add_diff(base::Command& ckpt) {
         .flag("--json", &arguments->json, "as JSON")
         .action([arguments] {
             cpu::register_kernels();
-            const io::TensorSource a(tensors_path(arguments->a)), b(tensors_path(arguments->b));
+            const io::TensorSource a = open_tensors(arguments->a), b = open_tensors(arguments->b);
             const bool intact_a = all_intact(a), intact_b = all_intact(b);
             const io::SourceDifference found = io::difference(a, b);
             if (arguments->json) {

@@ -19,6 +19,7 @@ namespace {
 using base::JsonReader;
 
 constexpr int64_t newest_format = 1;
+constexpr int looks_at_a_changing_folder = 20;
 constexpr int64_t manifest_limit = int64_t{64} << 20;
 constexpr std::array<std::string_view, 3> folder_prefixes = {"step-", "unfinished-step-", "damaged-step-"};
 
@@ -162,6 +163,29 @@ bool is_committed(const std::string& path) {
     return base::exists(base::join_path(path, "COMMIT"));
 }
 
+// False where one was removed meanwhile: a running process removes older ones, COMMIT first.
+bool inspect_all(const std::string& folder, Depth depth, std::vector<CheckpointReport>& reports) {
+    bool all = true;
+    for (const std::string& name : base::list_directory(folder)) {
+        const std::string path = base::join_path(folder, name);
+        if (!step_of(name) || !base::is_directory(path)) continue;
+        const bool was_committed = is_committed(path);
+        const auto removed = [&] { return !base::exists(path) || (was_committed && !is_committed(path)); };
+        try {
+            CheckpointReport report = inspect_checkpoint(path, depth);
+            if (report.state == CheckpointState::committed || !removed()) {
+                reports.push_back(std::move(report));
+            } else {
+                all = false;
+            }
+        } catch (const Error&) {
+            if (!removed()) throw;
+            all = false;
+        }
+    }
+    return all;
+}
+
 }  // namespace
 
 std::string_view name_of(CheckpointState state) noexcept {
@@ -201,21 +225,12 @@ CheckpointReport inspect_checkpoint(const std::string& path, Depth depth) {
 }
 
 std::vector<CheckpointReport> inspect_checkpoints(const std::string& folder, Depth depth) {
+    if (!base::exists(folder)) return {};
+    // What is removed meanwhile has a newer one in its place, seen at the next look.
     std::vector<CheckpointReport> reports;
-    if (!base::exists(folder)) return reports;
-    for (const std::string& name : base::list_directory(folder)) {
-        const std::string path = base::join_path(folder, name);
-        if (!step_of(name) || !base::is_directory(path)) continue;
-        const bool was_committed = is_committed(path);
-        // A running process removes older checkpoints, COMMIT first.
-        const auto removed_meanwhile = [&] { return !base::exists(path) || (was_committed && !is_committed(path)); };
-        try {
-            CheckpointReport report = inspect_checkpoint(path, depth);
-            if (report.state == CheckpointState::committed || !removed_meanwhile())
-                reports.push_back(std::move(report));
-        } catch (const Error&) {
-            if (!removed_meanwhile()) throw;
-        }
+    for (int look = 0; look < looks_at_a_changing_folder; ++look) {
+        reports.clear();
+        if (inspect_all(folder, depth, reports)) break;
     }
     std::stable_sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
     return reports;

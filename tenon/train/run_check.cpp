@@ -70,7 +70,9 @@ FileFinding found(const std::string& path, const Check& check) {
 }  // namespace
 
 std::vector<FileFinding> check_run_files(const std::string& run_path, const std::string& checkpoint) {
-    const Json manifest = checkpoint.empty() ? Json() : io::committed_manifest(checkpoint);
+    // A running process may have removed it since.
+    const bool there = !checkpoint.empty() && base::exists(base::join_path(checkpoint, "COMMIT"));
+    const Json manifest = there ? io::committed_manifest(checkpoint) : Json();
     std::vector<FileFinding> findings;
     Json inputs = manifest.is_null() ? Json() : manifest.at("state").at("inputs");
     const std::string record_path = base::join_path(run_path, "run.json");
