@@ -1,6 +1,5 @@
 #include "tenon/run/environment.h"
 
-#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,10 +58,20 @@ Json build_json() {
                          {"identity", build.identity}});
 }
 
+namespace {
+
+// "glibc 2.36"
+std::string libc_name() {
+    std::array<char, 64> name{};
+    return ::confstr(_CS_GNU_LIBC_VERSION, name.data(), name.size()) > 0 ? name.data() : "unknown";
+}
+
+}  // namespace
+
 Json machine_json() {
     return Json::object({{"name", base::host_name()},
                          {"kernel", base::kernel_name()},
-                         {"libc", std::string("glibc ") + ::gnu_get_libc_version()},
+                         {"libc", libc_name()},
                          {"processor", base::processor_name()},
                          {"instruction_set", cpu::name(cpu::instruction_set())},
                          {"processors", base::processors_allowed()},

@@ -84,7 +84,7 @@ void add_steps(RunSummary& run, const std::string& path) {
 }  // namespace
 
 std::string state_of_run(const std::string& run_path, const Json& record) {
-    const std::string state = record.at("outcome").at("state").string();
+    std::string state = record.at("outcome").at("state").string();
     if (state != "running" || base::is_locked(base::join_path(run_path, "lock"))) return state;
     // It may have ended between the reading and the looking.
     const std::string again = read_record(run_path).at("outcome").at("state").string();
