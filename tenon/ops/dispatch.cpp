@@ -100,17 +100,20 @@ bool repeats_elements(const Tensor& tensor) {
     return false;
 }
 
+[[noreturn]] void refuse_write(const Call& call, size_t i, const std::string& why) {
+    throw Error(Code::usage, call.op.name(), "writes \"" + call.op.schema().inputs[i].name + "\", " + why);
+}
+
 void check_writes(const Call& call) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
         if (!is_written(call, i)) continue;
-        const std::string writes = "writes \"" + call.op.schema().inputs[i].name + "\", ";
-        if (grad_mode && call.inputs[i].get().requires_grad) {
-            throw Error(Code::usage, call.op.name(), writes + "which requires a gradient; call it under NoGrad");
+        const Tensor& written = call.inputs[i];
+        if (grad_mode && written.get().requires_grad) {
+            refuse_write(call, i, "which requires a gradient; call it under NoGrad");
         }
-        if (call.inputs[i].numel() > 0 && repeats_elements(call.inputs[i])) {
-            throw Error(
-                Code::usage, call.op.name(),
-                writes + describe(call.inputs[i]) + " with elements that share memory (expand); write into its clone");
+        if (written.numel() > 0 && repeats_elements(written)) {
+            refuse_write(call, i,
+                         describe(written) + " with elements that share memory (expand); write into its clone");
         }
     }
 }

@@ -62,8 +62,8 @@ void elementwise_rule(const Call& call, Results& results) {
     DType dtype = DType::boolean;
     if (call.op.result_kind() != ElementwiseResult::boolean) {
         dtype = promoted_dtype(call.inputs);
-        const bool wants_floats = call.op.result_kind() == ElementwiseResult::floating || has_a_fraction(call);
-        if (wants_floats && !is_floating(dtype)) dtype = DType::f32;
+        const bool wants_floats = call.op.result_kind() == ElementwiseResult::floating;
+        if (!is_floating(dtype) && (wants_floats || has_a_fraction(call))) dtype = DType::f32;
     }
     results.add(shape, dtype);
 }
